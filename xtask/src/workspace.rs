@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use cuda_builder::{CudaBuilder, Modules};
 
 /// Crates that are compiled to PTX: package name, folder, and how their entries are divided into files.
-pub const KERNEL_CRATES: [(&str, &str, Modules); 2] =
-    [("kernels-gpu", "kernels-gpu", Modules::PerFamily), ("test-kernels", "tests/kernels", Modules::Whole)];
+pub const KERNEL_CRATES: [(&str, &str, Modules); 3] = [
+    ("kernels-gpu", "kernels-gpu", Modules::PerFamily),
+    ("test-kernels", "tests/kernels", Modules::Whole),
+    ("test-operators", "tests/operators", Modules::Whole),
+];
 
 /// The workspace's folder.
 pub fn root() -> PathBuf {

@@ -49,6 +49,7 @@ pub mod dot;
 pub mod filter;
 pub mod histogram;
 pub mod matmul;
+pub mod operators;
 pub mod reduce;
 pub mod scan;
 pub mod segreduce;

@@ -4,6 +4,7 @@ mod redux;
 
 pub use redux::Redux;
 
+use bytemuck::Pod;
 use cuda_std::{
     atomic,
     launch::{Instance, Scalar},
@@ -12,7 +13,7 @@ use cuda_std::{
 };
 
 /// An element type: `f32 f64 i32 u32 i64 u64`.
-pub trait Number: Copy + PartialEq + Scalar + Instance + WarpShuffleValue + Redux + atomic::Value + 'static {
+pub trait Number: Pod + PartialEq + Scalar + Instance + WarpShuffleValue + Redux + atomic::Value {
     /// The number 0.
     const ZERO: Self;
     /// A number that is not below any other: positive infinity for floats.

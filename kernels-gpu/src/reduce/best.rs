@@ -5,9 +5,16 @@
 //! - The last block to finish reduces the partial results of all blocks, in the order of the blocks: no second launch,
 //!   and no dependence on which block is last. CUB still launches two kernels.
 
-use super::{Max, Min, Op, Sum, collective::grid_reduce};
-use crate::number::Number;
-use cuda_std::{kernel, memory::Vector, thread};
+use super::{Max, Min, Op, Sum, collective::grid_reduce, ordered};
+use crate::{
+    number::Number,
+    operator::{
+        Operator, Pod,
+        chunk::{Chunk, fits, most_rows, width, with_width},
+    },
+    unroll::unroll,
+};
+use cuda_std::{kernel, thread};
 
 /// The idea in one line.
 pub const IDEA: &str = "16-byte loads in flight, one launch, and the last block finishes in a fixed order";
@@ -26,9 +33,52 @@ pub const UNROLL: usize = 8;
 ///
 /// # Safety
 /// The block is a multiple of 32; `partials` has one element per block and is used by this launch only; `ticket` is 0.
-#[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
+#[cfg_attr(feature = "ladders", kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64]))]
 pub unsafe fn reduce_best<O: Op<T>, T: Number>(input: &[T], partials: *mut T, ticket: *mut u32, output: *mut T) {
-    let value = thread_reduce::<O, T>(input);
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { transform_reduce::<O, T, T>(input, |x| x, partials, ticket, output) }
+}
+
+/// Threads per block for operators and values of other crates, whose registers are not known here.
+pub const ANY_BLOCK: u32 = 256;
+
+/// Blocks of [`ANY_BLOCK`] threads per multiprocessor for values of this size: as many as have registers for their
+/// loads.
+pub const fn any_blocks_per_sm(bytes: usize) -> u32 {
+    match bytes {
+        ..=16 => 4,
+        ..=32 => 3,
+        _ => 2,
+    }
+}
+
+/// Number of elements of this size that a thread loads together.
+pub const fn per_thread(bytes: usize) -> u32 {
+    width(bytes) as u32
+}
+
+/// Reduces the elements, each converted by `map`, to `output[0]`: in an order of its own if the operator commutes, else
+/// in theirs. The result is the same in every run.
+///
+/// # Safety
+/// Every thread of the grid calls it, in blocks of a multiple of 32 threads; `partials` has one element per block and
+/// is used by this launch only; `ticket` is 0.
+#[inline(always)]
+pub unsafe fn transform_reduce<O: Operator<T>, I: Pod, T: Pod>(
+    input: &[I],
+    map: impl Fn(I) -> T + Copy,
+    partials: *mut T,
+    ticket: *mut u32,
+    output: *mut T,
+) {
+    let value = with_width!(size_of::<I>(), W => {
+        if O::COMMUTATIVE {
+            slice_reduce::<O, I, T, W>(input, map)
+        } else {
+            // SAFETY: every thread of the grid reaches this call, in blocks of whole warps.
+            unsafe { ordered::warp_share::<O, I, T, W>(input, map) }
+        }
+    });
     // SAFETY: every thread of the grid reaches this call, in blocks of whole warps; the caller upholds the rest of the
     // contract.
     if let Some(value) = unsafe { grid_reduce::<O, T>(value, partials, ticket) } {
@@ -37,94 +87,147 @@ pub unsafe fn reduce_best<O: Op<T>, T: Number>(input: &[T], partials: *mut T, ti
     }
 }
 
-/// The thread's share of the input.
+/// The thread's share of elements of which `W` are a chunk. It has a running result for each element of a chunk if values
+/// are small, whose vectors are then combined as they are; several large ones would take too many registers.
 #[inline(always)]
-fn thread_reduce<O: Op<T>, T: Number>(input: &[T]) -> T {
-    match size_of::<T>() {
-        4 => slice_reduce::<O, T, 4>(input),
-        _ => slice_reduce::<O, T, 2>(input),
+fn slice_reduce<O: Operator<T>, I: Pod, T: Pod, const W: usize>(input: &[I], map: impl Fn(I) -> T + Copy) -> T {
+    if const { size_of::<T>() * W <= 16 } {
+        share::<O, I, T, W, W>(input, map)
+    } else {
+        share::<O, I, T, W, 1>(input, map)
     }
 }
 
-/// The same for elements of which `W` fill 16 bytes: the elements between 16-byte boundaries as vectors, the others
-/// singly.
+/// The thread's share, with `L` running results: the elements between 16-byte boundaries as chunks, the others singly.
 #[inline(always)]
-fn slice_reduce<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> T {
+fn share<O: Operator<T>, I: Pod, T: Pod, const W: usize, const L: usize>(
+    input: &[I],
+    map: impl Fn(I) -> T + Copy,
+) -> T {
     // Not `Vector::split`, which would let the loads go through the read-only cache: those ptxas moves after the
     // additions of a round's first vectors, and only four of them are in flight.
-    // SAFETY: a vector is an array of `T`, and any bits of `T`s are a vector.
-    let (head, vectors, tail) = unsafe { input.align_to::<Vector<T, W>>() };
+    let (head, chunks, tail) = if const { fits(size_of::<I>()) } {
+        // SAFETY: a chunk is an array of `I`, and any bits of `I`s are a chunk.
+        unsafe { input.align_to::<Chunk<I, W>>() }
+    } else {
+        (input, &[][..], &[][..])
+    };
+    let threads = thread::grid_dim_x() as usize * thread::block_dim_x() as usize;
     let me = thread::block_idx_x() as usize * thread::block_dim_x() as usize + thread::thread_idx_x() as usize;
 
-    let results = vectors_reduce::<O, T, W>(vectors, me);
+    let results = chunks_reduce::<O, I, T, W, L>(chunks, me, map);
     let mut value = results[0];
     let mut k = 1;
-    while k < W {
+    while k < L {
         value = O::combine(value, results[k]);
         k += 1;
     }
-    if me < head.len() {
-        value = O::combine(value, head[me]);
+    let mut i = me;
+    while i < head.len() {
+        value = O::combine(value, map(head[i]));
+        if const { size_of::<I>() == align_of::<I>() } {
+            break; // A boundary is near: a thread has at most one of these elements.
+        }
+        i += threads;
     }
     if me < tail.len() {
-        value = O::combine(value, tail[me]);
+        value = O::combine(value, map(tail[me]));
     }
     value
 }
 
-/// `W` running results over vectors `me`, `me + threads`, `me + 2 * threads`, …, in rounds of [`UNROLL`] loads that
-/// do not wait for each other. Only the last round has to test for the end of the input.
+/// `L` running results over chunks `me`, `me + threads`, `me + 2 * threads`, …, in rounds of loads that do not wait for
+/// each other, [`UNROLL`] if a chunk has 16 bytes. Only the last round has to test for the end of the input.
 #[inline(always)]
-fn vectors_reduce<O: Op<T>, T: Number, const W: usize>(vectors: &[Vector<T, W>], me: usize) -> [T; W] {
+fn chunks_reduce<O: Operator<T>, I: Pod, T: Pod, const W: usize, const L: usize>(
+    chunks: &[Chunk<I, W>],
+    me: usize,
+    map: impl Fn(I) -> T + Copy,
+) -> [T; L] {
+    let unroll = const {
+        let rows = most_rows(size_of::<Chunk<I, W>>());
+        if rows < UNROLL { rows } else { UNROLL }
+    };
     let threads = thread::grid_dim_x() as usize * thread::block_dim_x() as usize;
-    let mut results = [O::identity(); W];
+    let mut results = [O::identity(); L];
     let mut i = me;
-    while i + (UNROLL - 1) * threads < vectors.len() {
-        // SAFETY: `i + k * threads` is below the length for every `k < UNROLL`.
-        let round = core::array::from_fn(|k| unsafe { *vectors.get_unchecked(i + k * threads) });
-        results = combine::<O, T, W>(results, tree::<O, T, W>(round));
-        i += UNROLL * threads;
+    while i + (unroll - 1) * threads < chunks.len() {
+        // Entries from `unroll` on are not used.
+        // SAFETY: `i + k * threads` is below the length for every `k < unroll`.
+        let round: [_; UNROLL] = core::array::from_fn(|k| unsafe { load(chunks, i + k % unroll * threads) });
+        let round = round.map(|chunk| values::<O, I, T, W, L>(chunk, map));
+        results = combine::<O, T, L>(results, tree::<O, T, L>(round, unroll));
+        i += unroll * threads;
     }
-    if i < vectors.len() {
-        // Past the end the last vector is loaded and not used: a load that no branch guards can start at once.
-        let last = vectors.len() - 1;
+    if i < chunks.len() {
+        // Past the end the last chunk is loaded and not used: a load that no branch guards can start at once.
+        let last = chunks.len() - 1;
         // SAFETY: `last` is an index.
-        let mut round: [Vector<T, W>; UNROLL] =
-            core::array::from_fn(|k| unsafe { *vectors.get_unchecked(last.min(i + k * threads)) });
+        let round: [_; UNROLL] = core::array::from_fn(|k| unsafe { load(chunks, last.min(i + k % unroll * threads)) });
+        let mut round = round.map(|chunk| values::<O, I, T, W, L>(chunk, map));
         let mut k = 1;
-        while k < UNROLL {
+        while k < unroll {
             if i + k * threads > last {
-                round[k] = Vector([O::identity(); W]);
+                round[k] = [O::identity(); L];
             }
             k += 1;
         }
-        results = combine::<O, T, W>(results, tree::<O, T, W>(round));
+        results = combine::<O, T, L>(results, tree::<O, T, L>(round, unroll));
     }
     results
 }
 
-/// Combines the vectors of a round pairwise. A chain would take as many additions, but its first one is the most
-/// urgent, and ptxas then starts it before the last loads: 2 % of the time at 2^28.
+/// Chunk `i`.
+///
+/// # Safety
+/// There is a chunk `i`.
 #[inline(always)]
-fn tree<O: Op<T>, T: Number, const W: usize>(mut round: [Vector<T, W>; UNROLL]) -> [T; W] {
+unsafe fn load<I: Pod, const W: usize>(chunks: &[Chunk<I, W>], i: usize) -> Chunk<I, W> {
+    // SAFETY: the caller upholds this function's contract, and chunks lie on boundaries.
+    unsafe {
+        if const { size_of::<I>() == align_of::<I>() } {
+            *chunks.get_unchecked(i)
+        } else {
+            Chunk::load(chunks.as_ptr().add(i))
+        }
+    }
+}
+
+/// The values of a chunk: each of them, or all combined to one.
+#[inline(always)]
+fn values<O: Operator<T>, I: Pod, T: Pod, const W: usize, const L: usize>(
+    Chunk(elements): Chunk<I, W>,
+    map: impl Fn(I) -> T + Copy,
+) -> [T; L] {
+    let mut values = [O::identity(); L];
+    unroll!(k < W => {
+        values[k % L] = if k < L { map(elements[k]) } else { O::combine(values[k % L], map(elements[k])) };
+    });
+    values
+}
+
+/// Combines the first `unroll` chunks of a round pairwise. A chain would take as many additions, but its first one is
+/// the most urgent, and ptxas then starts it before the last loads: 2 % of the time at 2^28.
+#[inline(always)]
+fn tree<O: Operator<T>, T: Pod, const L: usize>(mut round: [[T; L]; UNROLL], unroll: usize) -> [T; L] {
     const { assert!(UNROLL.is_power_of_two()) };
-    let mut half = UNROLL / 2;
+    let mut half = unroll / 2;
     while half > 0 {
         let mut k = 0;
         while k < half {
-            round[k] = Vector(combine::<O, T, W>(round[k].0, round[k + half].0));
+            round[k] = combine::<O, T, L>(round[k], round[k + half]);
             k += 1;
         }
         half /= 2;
     }
-    round[0].0
+    round[0]
 }
 
-/// Combines two vectors element by element.
+/// Combines running results one by one.
 #[inline(always)]
-fn combine<O: Op<T>, T: Number, const W: usize>(mut a: [T; W], b: [T; W]) -> [T; W] {
+fn combine<O: Operator<T>, T: Pod, const L: usize>(mut a: [T; L], b: [T; L]) -> [T; L] {
     let mut k = 0;
-    while k < W {
+    while k < L {
         a[k] = O::combine(a[k], b[k]);
         k += 1;
     }

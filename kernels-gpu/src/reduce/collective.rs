@@ -1,46 +1,62 @@
 //! Building blocks of several rungs: a warp's tree by shuffles, a block's reduction with one shared value per warp, a
 //! grid's by its last block, and the load of the first rungs.
 
-use super::{Op, WARP};
-use crate::number::Number;
-use core::mem::MaybeUninit;
+use super::WARP;
+use crate::operator::{Operator, Pod, shuffle, slots};
 use cuda_std::{
-    address_space,
     atomic::{AtomicU32, Ordering},
-    thread, warp,
+    thread,
 };
 
-/// Reduces the values of a full warp; lane 0 holds the result, other lanes hold partial ones.
+/// Reduces the values of a full warp, in the order of the lanes if the operator does not commute; lane 0 holds the
+/// result, other lanes hold partial ones.
 ///
 /// # Safety
 /// All 32 lanes of the warp call it together.
 #[inline(always)]
-pub unsafe fn warp_reduce<O: Op<T>, T: Number>(mut value: T) -> T {
-    let mut delta = WARP / 2;
-    while delta > 0 {
-        // SAFETY: by contract all lanes named by the mask reach this call.
-        let other = unsafe { warp::shuffle_down(warp::ALL, value, delta) };
+pub unsafe fn warp_reduce<O: Operator<T>, T: Pod>(mut value: T) -> T {
+    // From far to near, unless the operator needs the order of the lanes: then neighbours first.
+    let mut delta = if O::COMMUTATIVE { WARP / 2 } else { 1 };
+    while delta > 0 && delta < WARP {
+        // SAFETY: by contract all lanes reach this call.
+        let other = unsafe { shuffle::down(value, delta) };
         value = O::combine(value, other);
-        delta /= 2;
+        delta = if O::COMMUTATIVE { delta / 2 } else { delta * 2 };
     }
     value
 }
 
-/// A slot of 16 bytes, wide enough for any result.
-#[derive(Clone, Copy)]
-#[repr(C, align(16))]
-struct Slot([u64; 2]);
-
-/// One slot per warp of a block of at most 1024 threads.
-#[address_space(shared)]
-static mut WARP_RESULTS: [MaybeUninit<Slot>; WARP as usize] = [MaybeUninit::uninit(); WARP as usize];
+/// The total of a warp's values, by the same tree in each lane; in the order of the lanes, if the operator does not
+/// commute.
+///
+/// # Safety
+/// All lanes of the warp call it together.
+#[inline(always)]
+pub unsafe fn warp_total<O: Operator<T>, T: Pod>(mut value: T) -> T {
+    if O::COMMUTATIVE {
+        let mut delta = WARP / 2;
+        while delta > 0 {
+            // SAFETY: the caller upholds this function's contract.
+            value = O::combine(value, unsafe { shuffle::xor(value, delta) });
+            delta /= 2;
+        }
+    } else {
+        let mut delta = 1;
+        while delta < WARP {
+            // SAFETY: the caller upholds this function's contract.
+            value = unsafe { shuffle::combine_across::<O, T>(value, delta) };
+            delta *= 2;
+        }
+    }
+    value
+}
 
 /// Reduces the values of a block; thread 0 holds the result. A second call needs a barrier after the first.
 ///
 /// # Safety
 /// All threads of the block call it together, and the block is a multiple of 32 threads.
 #[inline(always)]
-pub unsafe fn block_reduce<O: Op<T>, T: Number>(value: T) -> T {
+pub unsafe fn block_reduce<O: Operator<T>, T: Pod>(value: T) -> T {
     // SAFETY: the caller upholds this function's contract; and `block_reduce_by` calls this with whole warps.
     unsafe { block_reduce_by(value, O::identity(), |value| warp_reduce::<O, T>(value)) }
 }
@@ -53,8 +69,7 @@ pub unsafe fn block_reduce<O: Op<T>, T: Number>(value: T) -> T {
 /// `reduce_warp`.)
 #[inline(always)]
 pub unsafe fn block_reduce_by<V: Copy>(value: V, identity: V, reduce_warp: impl Fn(V) -> V) -> V {
-    const { assert!(size_of::<V>() <= size_of::<Slot>() && align_of::<V>() <= align_of::<Slot>()) };
-    let results = (&raw mut WARP_RESULTS).cast::<V>();
+    let results = slots::of_warps::<V>();
     let tid = thread::thread_idx_x();
     let (lane, warp) = (tid % WARP, tid / WARP);
 
@@ -78,6 +93,8 @@ pub unsafe fn block_reduce_by<V: Copy>(value: V, identity: V, reduce_warp: impl 
 
 /// Reduces the values of all threads of the grid; one thread gets the result, all others `None`.
 ///
+/// The values are combined in the order of the threads if the operator does not commute.
+///
 /// Every block writes one partial result and draws a ticket. When a block draws the last one, all others have written
 /// theirs, and it reduces the partial results in the order of the blocks, so that the result does not depend on which
 /// block is last. (NVIDIA's `threadFenceReduction` sample.) The ticket wraps to 0 and is ready for the next launch.
@@ -86,7 +103,7 @@ pub unsafe fn block_reduce_by<V: Copy>(value: V, identity: V, reduce_warp: impl 
 /// All threads of the grid call it once, and blocks are a multiple of 32 threads; `partials` has one element per block
 /// and is used by this launch only; `ticket` is 0.
 #[inline(always)]
-pub unsafe fn grid_reduce<O: Op<T>, T: Number>(value: T, partials: *mut T, ticket: *mut u32) -> Option<T> {
+pub unsafe fn grid_reduce<O: Operator<T>, T: Pod>(value: T, partials: *mut T, ticket: *mut u32) -> Option<T> {
     let (tid, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
     // SAFETY: every thread of the block reaches this call, and the block consists of whole warps.
     let value = unsafe { block_reduce::<O, T>(value) };
@@ -104,11 +121,18 @@ pub unsafe fn grid_reduce<O: Op<T>, T: Number>(value: T, partials: *mut T, ticke
     }
 
     let mut value = O::identity();
-    let mut i = tid;
-    while i < blocks {
+    // Neighbouring results go to neighbouring threads, or to one thread if the operator needs their order.
+    let each = blocks.div_ceil(thread::block_dim_x());
+    let (first, end, step) = if O::COMMUTATIVE {
+        (tid, blocks, thread::block_dim_x())
+    } else {
+        (tid * each, blocks.min((tid + 1) * each), 1)
+    };
+    let mut i = first;
+    while i < end {
         // SAFETY: all blocks have written their results, which are not written again.
         value = O::combine(value, unsafe { partials.add(i as usize).read() });
-        i += thread::block_dim_x();
+        i += step;
     }
     // SAFETY: the whole block reaches this call: all its threads got the same answer from the barrier.
     let value = unsafe { block_reduce::<O, T>(value) };
@@ -131,6 +155,12 @@ pub unsafe fn draw_last(ticket: *mut u32) -> bool {
 
 /// Element `i`, or the identity past the end.
 #[inline(always)]
-pub fn element_or_identity<O: Op<T>, T: Number>(input: &[T], i: usize) -> T {
+pub fn element_or_identity<O: Operator<T>, T: Copy>(input: &[T], i: usize) -> T {
     if i < input.len() { input[i] } else { O::identity() }
+}
+
+/// Element `i`, converted by `map`, or `other` past the end.
+#[inline(always)]
+pub fn element_or<I: Copy, T>(input: &[I], i: usize, map: impl Fn(I) -> T, other: T) -> T {
+    if i < input.len() { map(input[i]) } else { other }
 }

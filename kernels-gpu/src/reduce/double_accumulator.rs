@@ -14,7 +14,7 @@
 //! Algorithms", 4.2 and 4.3).
 
 use super::{Max, Min, Op, Sum, collective::block_reduce};
-use crate::number::Number;
+use crate::{number::Number, operator::Operator};
 use cuda_std::{kernel, thread};
 
 /// The idea in one line.

@@ -27,6 +27,9 @@
 //! Sources: M. Harris, "Optimizing Parallel Reduction in CUDA" (the first seven rungs); J. Luitjens, "Faster Parallel
 //! Reductions on Kepler" (shuffles); D. Merrill's CUB (`DeviceReduce`) to compare with.
 //!
+//! A user's operator over values of their own is reduced by the functions below `best`; one that does not commute, by
+//! [`ordered`].
+//!
 //! Sums of floats depend on the order of additions. In every rung except `atomic` (length, block, grid) determine the
 //! order, so the result is the same in every run; with a tree of depth d over partial sums in a type with rounding unit
 //! eps the error is at most about d * eps * sum(|x|), where d is the elements per thread plus log2 of the threads. For
@@ -34,40 +37,58 @@
 //! the result's type allows, unless nearly everything cancels.
 
 use crate::number::Number;
+use crate::operator::Operator;
 use cuda_std::{
     atomic::{Atomic, Ordering},
     launch::Instance,
 };
 
+#[cfg(feature = "ladders")]
 pub mod arg;
+#[cfg(feature = "ladders")]
 pub mod atomic;
 pub mod best;
+#[cfg(feature = "ladders")]
 pub mod compensated;
+#[cfg(feature = "ladders")]
 pub mod divide_and_conquer;
+#[cfg(feature = "ladders")]
 pub mod double_accumulator;
+#[cfg(feature = "ladders")]
 pub mod find;
+#[cfg(feature = "ladders")]
 pub mod first_add;
+#[cfg(feature = "ladders")]
 pub mod grid_stride;
+#[cfg(feature = "ladders")]
 pub mod hierarchical;
+#[cfg(feature = "ladders")]
 pub mod interleaved;
+#[cfg(feature = "ladders")]
 pub mod interleaved_strided;
+#[cfg(feature = "ladders")]
 pub mod kogge_stone;
+#[cfg(feature = "ladders")]
 pub mod many_per_thread;
+pub mod ordered;
+#[cfg(feature = "ladders")]
 pub mod pairwise;
+#[cfg(feature = "ladders")]
 pub mod sequential;
+#[cfg(feature = "ladders")]
 pub mod unroll_last_warp;
+#[cfg(feature = "ladders")]
 pub mod unrolled;
+#[cfg(feature = "ladders")]
 pub mod warp_intrinsic;
+#[cfg(feature = "ladders")]
 pub mod warp_shuffle;
 
 pub(crate) mod collective;
 
-/// An operation that combines two values to one: associative and commutative, up to rounding.
-pub trait Op<T>: Instance + 'static {
-    /// `combine(identity(), x)` is `x`; also the result for an empty input.
-    fn identity() -> T;
-    /// Combines two values.
-    fn combine(a: T, b: T) -> T;
+/// An operation of the ladders: an operator that commutes and has a name, and that warps and memory have instructions
+/// for.
+pub trait Op<T>: Instance + Operator<T> {
     /// Combines the values of a warp's lanes by the warp's own instruction where it can; every lane gets the result.
     ///
     /// # Safety
@@ -87,7 +108,9 @@ macro_rules! op {
             const NAME: &'static str = $entry;
         }
 
-        impl<T: Number> Op<T> for $name {
+        impl<T: Number> Operator<T> for $name {
+            const COMMUTATIVE: bool = true;
+
             #[inline(always)]
             fn identity() -> T {
                 T::$identity
@@ -96,6 +119,9 @@ macro_rules! op {
             fn combine(a: T, b: T) -> T {
                 a.$combine(b)
             }
+        }
+
+        impl<T: Number> Op<T> for $name {
             #[inline(always)]
             unsafe fn combine_warp(value: T) -> T {
                 // SAFETY: the caller upholds this function's contract.

@@ -2,8 +2,8 @@
 //! value per warp, and the scan of several neighbouring elements per thread.
 
 use super::element_or_identity;
-use crate::number::Number;
-use crate::reduce::{Op, WARP};
+use crate::operator::{Operator, Pod, shuffle};
+use crate::reduce::WARP;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread, warp};
 
@@ -12,7 +12,7 @@ use cuda_std::{address_space, thread, warp};
 /// # Safety
 /// All 32 lanes of the warp call it together.
 #[inline(always)]
-pub unsafe fn warp_scan<O: Op<T>, T: Number>(value: T) -> T {
+pub unsafe fn warp_scan<O: Operator<T>, T: Pod>(value: T) -> T {
     // SAFETY: the caller upholds this function's contract.
     unsafe { warp_scans::<O, T, 1>([value])[0] }
 }
@@ -22,14 +22,14 @@ pub unsafe fn warp_scan<O: Op<T>, T: Number>(value: T) -> T {
 /// # Safety
 /// The requirements are those of [`warp_scan`].
 #[inline(always)]
-pub unsafe fn warp_scans<O: Op<T>, T: Number, const N: usize>(mut values: [T; N]) -> [T; N] {
+pub unsafe fn warp_scans<O: Operator<T>, T: Pod, const N: usize>(mut values: [T; N]) -> [T; N] {
     let lane = warp::lane_id();
     let mut delta = 1;
     while delta < WARP {
         let mut k = 0;
         while k < N {
             // SAFETY: by contract all lanes reach this call.
-            let other = unsafe { warp::shuffle_up(warp::ALL, values[k], delta) };
+            let other = unsafe { shuffle::up(values[k], delta) };
             if lane >= delta {
                 values[k] = O::combine(other, values[k]);
             }
@@ -46,9 +46,9 @@ pub unsafe fn warp_scans<O: Op<T>, T: Number, const N: usize>(mut values: [T; N]
 /// # Safety
 /// The requirements are those of [`warp_scan`].
 #[inline(always)]
-pub unsafe fn lane_before<O: Op<T>, T: Number>(value: T) -> T {
+pub unsafe fn lane_before<O: Operator<T>, T: Pod>(value: T) -> T {
     // SAFETY: the caller upholds this function's contract.
-    let before = unsafe { warp::shuffle_up(warp::ALL, value, 1) };
+    let before = unsafe { shuffle::up(value, 1) };
     if warp::lane_id() == 0 { O::identity() } else { before }
 }
 
@@ -62,7 +62,7 @@ static mut WARP_TOTALS: [MaybeUninit<u64>; WARP as usize] = [MaybeUninit::uninit
 /// # Safety
 /// All threads of the block call it together, and the block is a multiple of 32 threads.
 #[inline(always)]
-pub unsafe fn block_scan<O: Op<T>, T: Number>(value: T) -> (T, T) {
+pub unsafe fn block_scan<O: Operator<T>, T: Pod>(value: T) -> (T, T) {
     const { assert!(size_of::<T>() <= size_of::<u64>()) };
     let slots = (&raw mut WARP_TOTALS).cast::<u64>();
     let tid = thread::thread_idx_x();
@@ -84,14 +84,14 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(value: T) -> (T, T) {
     // SAFETY: all lanes of each warp reach this call; lane `k` holds the scan of the totals up to warp `k`.
     unsafe {
         let totals = warp_scan::<O, T>(total);
-        let warps_before = warp::shuffle_idx(warp::ALL, lane_before::<O, T>(totals), warp);
-        (O::combine(warps_before, before), warp::shuffle_idx(warp::ALL, totals, warps - 1))
+        let warps_before = shuffle::idx(lane_before::<O, T>(totals), warp);
+        (O::combine(warps_before, before), shuffle::idx(totals, warps - 1))
     }
 }
 
 /// Elements `first..first + N`, with the identity past the end of the input; and their total.
 #[inline(always)]
-pub fn load_items<O: Op<T>, T: Number, const N: usize>(input: &[T], first: usize) -> ([T; N], T) {
+pub fn load_items<O: Operator<T>, T: Pod, const N: usize>(input: &[T], first: usize) -> ([T; N], T) {
     let items: [T; N] = core::array::from_fn(|k| element_or_identity::<O, T>(input, first + k));
     let mut total = items[0];
     let mut k = 1;
@@ -108,7 +108,7 @@ pub fn load_items<O: Op<T>, T: Number, const N: usize>(input: &[T], first: usize
 /// # Safety
 /// `output` has `len` elements; no other thread accesses these.
 #[inline(always)]
-pub unsafe fn store_items<O: Op<T>, T: Number, const N: usize>(
+pub unsafe fn store_items<O: Operator<T>, T: Pod, const N: usize>(
     items: [T; N],
     mut before: T,
     exclusive: u32,

@@ -21,15 +21,25 @@
 use crate::reduce::collective::element_or_identity;
 
 pub mod best;
+#[cfg(feature = "ladders")]
 pub mod blelloch;
+#[cfg(feature = "ladders")]
 pub mod blelloch_padded;
+#[cfg(feature = "ladders")]
 pub mod brent_kung;
+#[cfg(feature = "ladders")]
 pub mod kogge_stone;
+#[cfg(feature = "ladders")]
 pub mod look_back;
+#[cfg(feature = "ladders")]
 pub mod naive;
+#[cfg(feature = "ladders")]
 pub mod quadratic;
+#[cfg(feature = "ladders")]
 pub mod reduce_then_scan;
+#[cfg(feature = "ladders")]
 pub mod serial_per_thread;
+#[cfg(feature = "ladders")]
 pub mod three_phase;
 
 mod collective;

@@ -15,8 +15,11 @@
 //! and segment ends together.
 
 pub mod best;
+#[cfg(feature = "ladders")]
 pub mod block_per_segment;
+#[cfg(feature = "ladders")]
 pub mod thread_per_segment;
+#[cfg(feature = "ladders")]
 pub mod warp_per_segment;
 
 mod scan;

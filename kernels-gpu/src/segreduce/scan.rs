@@ -2,17 +2,13 @@
 
 use super::best::BLOCK;
 use crate::{
-    number::Number,
-    reduce::{Op, WARP},
+    operator::{Operator, Pod, shuffle, slots},
+    reduce::{WARP, collective::warp_total},
 };
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread, warp};
 
 const WARPS: u32 = BLOCK / WARP;
-
-/// For each warp the sum of the segment that is open at its end.
-#[address_space(shared)]
-static mut TAILS: [MaybeUninit<u64>; WARPS as usize] = [MaybeUninit::uninit(); WARPS as usize];
 
 /// Whether a segment ends in the warp.
 #[address_space(shared)]
@@ -25,8 +21,9 @@ static mut ENDED: [MaybeUninit<u32>; WARPS as usize] = [MaybeUninit::uninit(); W
 /// # Safety
 /// All of `BLOCK` threads call it, after a barrier since the last call.
 #[inline(always)]
-pub unsafe fn block_scan<O: Op<T>, T: Number>(ended: bool, tail: T, carry: &mut T) -> T {
-    let (tails, any_ended) = ((&raw mut TAILS).cast::<u64>(), (&raw mut ENDED).cast::<u32>());
+pub unsafe fn block_scan<O: Operator<T>, T: Pod>(ended: bool, tail: T, carry: &mut T) -> T {
+    // For each warp the sum of the segment that is open at its end.
+    let (tails, any_ended) = (slots::of_warps::<T>(), (&raw mut ENDED).cast::<u32>());
     let tid = thread::thread_idx_x();
     let (lane, warp) = (tid % WARP, tid / WARP);
 
@@ -39,18 +36,18 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(ended: bool, tail: T, carry: &mut 
     let mut distance = 1;
     while distance < WARP {
         // SAFETY: the whole warp reaches this call.
-        let other = unsafe { warp::shuffle_up(warp::ALL, sum, distance) };
+        let other = unsafe { shuffle::up(sum, distance) };
         if lane >= nearest + distance {
             sum = O::combine(other, sum);
         }
         distance *= 2;
     }
     // SAFETY: the whole warp reaches this call.
-    let before = unsafe { warp::shuffle_up(warp::ALL, sum, 1) };
+    let before = unsafe { shuffle::up(sum, 1) };
     if lane == WARP - 1 {
         // SAFETY: each warp has a slot.
         unsafe {
-            tails.add(warp as usize).cast::<T>().write(sum);
+            tails.add(warp as usize).write(sum);
             any_ended.add(warp as usize).write(u32::from(enders != 0));
         }
     }
@@ -64,7 +61,7 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(ended: bool, tail: T, carry: &mut 
             at_warp = at;
         }
         // SAFETY: the slot was written before the barrier.
-        let (tail, ended) = unsafe { (tails.add(w as usize).cast::<T>().read(), any_ended.add(w as usize).read()) };
+        let (tail, ended) = unsafe { (tails.add(w as usize).read(), any_ended.add(w as usize).read()) };
         at = if ended != 0 { tail } else { O::combine(at, tail) };
         w += 1;
     }
@@ -82,21 +79,21 @@ pub unsafe fn block_scan<O: Op<T>, T: Number>(ended: bool, tail: T, carry: &mut 
 /// All of `BLOCK` threads call it, after a barrier since the last call of this or of [`block_scan`], and with one
 /// before the next.
 #[inline(always)]
-pub unsafe fn block_total<O: Op<T>, T: Number>(value: T) -> T {
-    let tails = (&raw mut TAILS).cast::<u64>();
+pub unsafe fn block_total<O: Operator<T>, T: Pod>(value: T) -> T {
+    let tails = slots::of_warps::<T>();
     let tid = thread::thread_idx_x();
     // SAFETY: the whole warp reaches this call.
-    let value = unsafe { warp::reduce(value, O::combine) };
+    let value = unsafe { warp_total::<O, T>(value) };
     if tid.is_multiple_of(WARP) {
         // SAFETY: each warp has a slot.
-        unsafe { tails.add((tid / WARP) as usize).cast::<T>().write(value) };
+        unsafe { tails.add((tid / WARP) as usize).write(value) };
     }
     thread::sync_threads(); // every warp's value is in its slot
     let mut total = O::identity();
     let mut w = 0;
     while w < WARPS {
         // SAFETY: the slot was written before the barrier.
-        total = O::combine(total, unsafe { tails.add(w as usize).cast::<T>().read() });
+        total = O::combine(total, unsafe { tails.add(w as usize).read() });
         w += 1;
     }
     total

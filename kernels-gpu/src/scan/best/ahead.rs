@@ -10,8 +10,8 @@
 //! timing. Here the tiles of a group are always added by the same tree, and groups from left to right, wherever the
 //! walk began. A prefix is itself computed by that chain, so its rounding does not depend on which block continues it.
 
-use crate::number::Number;
-use crate::reduce::{Op, WARP};
+use crate::operator::{Operator, Pod, shuffle};
+use crate::reduce::{WARP, collective::warp_total};
 use crate::scan::record::Records;
 use cuda_std::{
     atomic::{AtomicU64, Ordering},
@@ -24,7 +24,7 @@ pub const GROUP: u32 = WARP;
 /// Words of 8 bytes that the kernel needs for this many tiles of elements of this size: the tickets' counter, a record
 /// per tile and one per group.
 pub const fn state_words(tiles: u64, bytes: usize) -> u64 {
-    1 + (tiles + tiles.div_ceil(GROUP as u64)) * (bytes as u64 / 4)
+    1 + (tiles + tiles.div_ceil(GROUP as u64)) * (bytes as u64).div_ceil(4)
 }
 
 /// Draws a ticket: the number of a tile in the lower half, of the launch in the upper one.
@@ -52,7 +52,7 @@ pub unsafe fn draw(counter: *mut u64, tiles: u32) -> u64 {
 /// All lanes of one warp per tile call it together. `state` is as the kernel requires, and every tile with a lower
 /// number belongs to a block that runs.
 #[inline(always)]
-pub unsafe fn prefix<O: Op<T>, T: Number>(state: *mut u64, tiles: u32, number: u32, launch: u32, total: T) -> T {
+pub unsafe fn prefix<O: Operator<T>, T: Pod>(state: *mut u64, tiles: u32, number: u32, launch: u32, total: T) -> T {
     let lane = warp::lane_id();
     let (group, place) = (number / GROUP, number % GROUP);
     let (is_total, is_prefix) = (launch << 1, launch << 1 | 1);
@@ -114,35 +114,20 @@ pub unsafe fn prefix<O: Op<T>, T: Number>(state: *mut u64, tiles: u32, number: u
     }
 }
 
-/// The total of a warp's values, by the same tree in each lane.
-///
-/// # Safety
-/// All lanes of the warp call it together.
-#[inline(always)]
-unsafe fn warp_total<O: Op<T>, T: Number>(mut value: T) -> T {
-    let mut delta = WARP / 2;
-    while delta > 0 {
-        // SAFETY: the caller upholds this function's contract.
-        value = O::combine(value, unsafe { warp::shuffle_xor(warp::ALL, value, delta) });
-        delta /= 2;
-    }
-    value
-}
-
 /// Adds up a warp's values one after the other, beginning with the last lane's, which belongs to the first group in
 /// memory order.
 ///
 /// # Safety
 /// All lanes of the warp call it together.
 #[inline(always)]
-unsafe fn from_the_left<O: Op<T>, T: Number>(value: T) -> T {
+unsafe fn from_the_left<O: Operator<T>, T: Pod>(value: T) -> T {
     let mut sum = O::identity();
     let mut lane = WARP;
     while lane > 0 {
         lane -= 1;
         // SAFETY: the caller upholds this function's contract. No shuffle depends on a sum: only the additions form a
         // chain.
-        sum = O::combine(sum, unsafe { warp::shuffle_idx(warp::ALL, value, lane) });
+        sum = O::combine(sum, unsafe { shuffle::idx(value, lane) });
     }
     sum
 }

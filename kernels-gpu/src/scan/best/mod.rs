@@ -13,11 +13,16 @@
 //! (2013), for a chain of blocks in one pass; S. Chatterjee, G. Blelloch and M. Zagha (1990) for scans of rows.
 
 use crate::number::Number;
+use crate::operator::{
+    Operator, Pod,
+    chunk::{Chunk, fits, most_rows, width, with_width},
+    shuffle, slots,
+};
 use crate::reduce::{Max, Min, Op, Sum, WARP};
 use crate::scan::collective::{lane_before, warp_scans};
 use crate::unroll::unroll;
 use core::mem::MaybeUninit;
-use cuda_std::{address_space, kernel, memory::Vector, thread, warp};
+use cuda_std::{address_space, kernel, thread};
 
 mod ahead;
 
@@ -43,21 +48,16 @@ pub const SMALL: u64 = 1 << 19;
 
 /// Elements of this size in a tile of this many rows.
 pub const fn tile(rows: usize, bytes: usize) -> u32 {
-    BLOCK * rows as u32 * (16 / bytes as u32)
+    BLOCK * (rows * width(bytes)) as u32
 }
 
 const WARPS: u32 = BLOCK / WARP;
 
 const _: () = assert!(BLOCK.is_multiple_of(WARP));
 
-/// Totals of the warps; each slot is wide enough for any `Number`.
-#[address_space(shared)]
-static mut TOTALS: [MaybeUninit<u64>; WARPS as usize] = [MaybeUninit::uninit(); WARPS as usize];
-/// The values that one thread passes to its block: the ticket, and the prefix of the tile.
+/// The ticket, which one thread passes to its block.
 #[address_space(shared)]
 static mut TICKET: MaybeUninit<u64> = MaybeUninit::uninit();
-#[address_space(shared)]
-static mut BEFORE: MaybeUninit<u64> = MaybeUninit::uninit();
 
 /// Scans the input, in tiles of `R` rows. `exclusive` is 0 or 1. The result is the same in every run;
 /// [`scan`](crate::scan) states the error bound of float sums.
@@ -65,7 +65,7 @@ static mut BEFORE: MaybeUninit<u64> = MaybeUninit::uninit();
 /// # Safety
 /// [`BLOCK`] threads, one block per tile; `output` has as many elements as `input` and does not overlap it; `state` has
 /// [`state_words()`], all 0 before its first launch, and is used by one launch at a time and only by this kernel.
-#[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64], for R in [1, 8])]
+#[cfg_attr(feature = "ladders", kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64], for R in [1, 8]))]
 pub unsafe fn scan_best<O: Op<T>, T: Number, const R: usize>(
     input: &[T],
     exclusive: u32,
@@ -73,20 +73,49 @@ pub unsafe fn scan_best<O: Op<T>, T: Number, const R: usize>(
     output: *mut T,
 ) {
     // SAFETY: the caller upholds this function's contract.
-    unsafe {
-        match size_of::<T>() {
-            4 => scan_tile::<O, T, 4, R>(input, exclusive, state, output),
-            _ => scan_tile::<O, T, 2, R>(input, exclusive, state, output),
-        }
-    }
+    unsafe { scan::<O, T, R>(input, exclusive, state, output) }
 }
 
-/// Scans one tile of elements of which `W` fill 16 bytes.
+/// Rows of a tile of values of this size, for operators and values of other crates: fewer for large values, which take
+/// more registers.
+pub const fn any_rows(bytes: usize) -> usize {
+    let rows = most_rows(bytes * width(bytes));
+    if bytes > 8 && rows > 4 { 4 } else { rows }
+}
+
+/// Scans the input by any operator, in tiles of [`any_rows`].
 ///
 /// # Safety
 /// The requirements are those of [`scan_best()`].
 #[inline(always)]
-unsafe fn scan_tile<O: Op<T>, T: Number, const W: usize, const R: usize>(
+pub unsafe fn any_scan<O: Operator<T>, T: Pod>(input: &[T], exclusive: u32, state: *mut u64, output: *mut T) {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe {
+        match const { any_rows(size_of::<T>()) } {
+            8 => scan::<O, T, 8>(input, exclusive, state, output),
+            4 => scan::<O, T, 4>(input, exclusive, state, output),
+            2 => scan::<O, T, 2>(input, exclusive, state, output),
+            _ => scan::<O, T, 1>(input, exclusive, state, output),
+        }
+    }
+}
+
+/// Scans the input in tiles of `R` rows.
+///
+/// # Safety
+/// The requirements are those of [`scan_best()`].
+#[inline(always)]
+unsafe fn scan<O: Operator<T>, T: Pod, const R: usize>(input: &[T], exclusive: u32, state: *mut u64, output: *mut T) {
+    // SAFETY: the caller upholds this function's contract.
+    with_width!(size_of::<T>(), W => unsafe { scan_tile::<O, T, W, R>(input, exclusive, state, output) });
+}
+
+/// Scans one tile of elements of which `W` are a chunk.
+///
+/// # Safety
+/// The requirements are those of [`scan_best()`].
+#[inline(always)]
+unsafe fn scan_tile<O: Operator<T>, T: Pod, const W: usize, const R: usize>(
     input: &[T],
     exclusive: u32,
     state: *mut u64,
@@ -98,7 +127,7 @@ unsafe fn scan_tile<O: Op<T>, T: Number, const W: usize, const R: usize>(
     let (number, launch) = if tiles > 1 { unsafe { ticket(state, tiles) } } else { (0, 0) };
 
     let first_of_tile = number as usize * tile(R, size_of::<T>()) as usize;
-    let inside = first_of_tile + tile(R, size_of::<T>()) as usize <= input.len();
+    let inside = const { fits(size_of::<T>()) } && first_of_tile + tile(R, size_of::<T>()) as usize <= input.len();
     // The lane's chunk of row 0; the next row is `pitch` elements further.
     let first = first_of_tile + (warp as usize * R * WARP as usize + lane as usize) * W;
     let chunks = if inside && input.as_ptr().addr().is_multiple_of(16) {
@@ -114,7 +143,7 @@ unsafe fn scan_tile<O: Op<T>, T: Number, const W: usize, const R: usize>(
     let (warps_before, tile_total) = unsafe { scan_warps::<O, T>(total) };
     let mut carry = warps_before;
     if tiles > 1 {
-        let slot = (&raw mut BEFORE).cast::<T>();
+        let slot = before_tile_slot::<T>();
         if warp == 0 {
             // SAFETY: the whole of warp 0 reaches this call; tiles before this one belong to blocks that run.
             let before_tile = unsafe { ahead::prefix::<O, T>(state, tiles, number, launch, tile_total) };
@@ -136,7 +165,7 @@ unsafe fn scan_tile<O: Op<T>, T: Number, const W: usize, const R: usize>(
             // SAFETY: the tile lies inside the output, on a 16-byte boundary, and each chunk belongs to one thread.
             unsafe {
                 let chunk = scan_chunk::<O, T, W>(chunks[row], before[row], exclusive);
-                Vector(chunk).store(output.add(at).cast());
+                Chunk(chunk).store(output.add(at).cast());
             }
         });
     } else {
@@ -151,6 +180,13 @@ unsafe fn scan_tile<O: Op<T>, T: Number, const W: usize, const R: usize>(
             });
         });
     }
+}
+
+/// The slot for the sum before the tile: the first one that no warp of the block uses for its total.
+#[inline(always)]
+fn before_tile_slot<T: Pod>() -> *mut T {
+    const { assert!(WARPS < WARP) };
+    slots::of_warps::<T>().wrapping_add(WARPS as usize)
 }
 
 /// Elements of a row.
@@ -183,17 +219,17 @@ unsafe fn ticket(state: *mut u64, tiles: u32) -> (u32, u32) {
 /// # Safety
 /// The chunks lie inside the input, on a 16-byte boundary.
 #[inline(always)]
-unsafe fn load<T: Number, const W: usize, const R: usize>(input: &[T], first: usize) -> [[T; W]; R] {
+unsafe fn load<T: Pod, const W: usize, const R: usize>(input: &[T], first: usize) -> [[T; W]; R] {
     core::array::from_fn(|row| {
         // SAFETY: the caller upholds this function's contract.
-        let Vector(values) = unsafe { Vector::load(input.as_ptr().add(first + row * pitch::<W>()).cast()) };
+        let Chunk(values) = unsafe { Chunk::load(input.as_ptr().add(first + row * pitch::<W>()).cast()) };
         values
     })
 }
 
 /// Loads elements one by one, with the identity past the end.
 #[inline(always)]
-fn load_singly<O: Op<T>, T: Number, const W: usize, const R: usize>(input: &[T], first: usize) -> [[T; W]; R] {
+fn load_singly<O: Operator<T>, T: Pod, const W: usize, const R: usize>(input: &[T], first: usize) -> [[T; W]; R] {
     core::array::from_fn(|row| {
         core::array::from_fn(|k| super::element_or_identity::<O, T>(input, first + row * pitch::<W>() + k))
     })
@@ -204,15 +240,10 @@ fn load_singly<O: Op<T>, T: Number, const W: usize, const R: usize>(input: &[T],
 /// # Safety
 /// All lanes of the warp call it together.
 #[inline(always)]
-unsafe fn scan_rows<O: Op<T>, T: Number, const W: usize, const R: usize>(chunks: &[[T; W]; R]) -> ([T; R], T) {
+unsafe fn scan_rows<O: Operator<T>, T: Pod, const W: usize, const R: usize>(chunks: &[[T; W]; R]) -> ([T; R], T) {
     let mut totals = [O::identity(); R];
     unroll!(row < R => {
-        totals[row] = chunks[row][0];
-        let mut k = 1;
-        while k < W {
-            totals[row] = O::combine(totals[row], chunks[row][k]);
-            k += 1;
-        }
+        totals[row] = chunk_total::<O, T, W>(&chunks[row]);
     });
     // SAFETY: the caller upholds this function's contract.
     unsafe {
@@ -221,7 +252,7 @@ unsafe fn scan_rows<O: Op<T>, T: Number, const W: usize, const R: usize>(chunks:
         let mut rows_before = O::identity();
         unroll!(row < R => {
             before[row] = O::combine(rows_before, lane_before::<O, T>(scans[row]));
-            rows_before = O::combine(rows_before, warp::shuffle_idx(warp::ALL, scans[row], WARP - 1));
+            rows_before = O::combine(rows_before, shuffle::idx(scans[row], WARP - 1));
         });
         (before, rows_before)
     }
@@ -232,9 +263,8 @@ unsafe fn scan_rows<O: Op<T>, T: Number, const W: usize, const R: usize>(chunks:
 /// # Safety
 /// All threads of the block call it together, once.
 #[inline(always)]
-unsafe fn scan_warps<O: Op<T>, T: Number>(total: T) -> (T, T) {
-    const { assert!(size_of::<T>() <= size_of::<u64>()) };
-    let slot = |warp: u32| (&raw mut TOTALS).cast::<u64>().wrapping_add(warp as usize).cast::<T>();
+unsafe fn scan_warps<O: Operator<T>, T: Pod>(total: T) -> (T, T) {
+    let slot = |warp: u32| slots::of_warps::<T>().wrapping_add(warp as usize);
     let (lane, warp) = (thread::thread_idx_x() % WARP, thread::thread_idx_x() / WARP);
     if lane == 0 {
         // SAFETY: each warp writes its own slot.
@@ -255,15 +285,25 @@ unsafe fn scan_warps<O: Op<T>, T: Number>(total: T) -> (T, T) {
     (before, all)
 }
 
+/// The values of a chunk, combined in order.
+#[inline(always)]
+fn chunk_total<O: Operator<T>, T: Pod, const W: usize>(chunk: &[T; W]) -> T {
+    let mut total = chunk[0];
+    unroll!(k < W => {
+        if k > 0 {
+            total = O::combine(total, chunk[k]);
+        }
+    });
+    total
+}
+
 /// The scan of a chunk that `before` precedes.
 #[inline(always)]
-fn scan_chunk<O: Op<T>, T: Number, const W: usize>(mut chunk: [T; W], mut before: T, exclusive: u32) -> [T; W] {
-    let mut k = 0;
-    while k < W {
+fn scan_chunk<O: Operator<T>, T: Pod, const W: usize>(mut chunk: [T; W], mut before: T, exclusive: u32) -> [T; W] {
+    unroll!(k < W => {
         let after = O::combine(before, chunk[k]);
         chunk[k] = if exclusive != 0 { before } else { after };
         before = after;
-        k += 1;
-    }
+    });
     chunk
 }

@@ -2,8 +2,8 @@
 
 use super::BLOCK;
 use crate::{
-    number::Number,
-    reduce::{Op, collective::draw_last},
+    operator::{Operator, Pod},
+    reduce::collective::draw_last,
     segreduce::scan::block_scan,
 };
 use cuda_std::thread;
@@ -14,7 +14,7 @@ use cuda_std::thread;
 /// All threads of the grid call it, when their block's part is done; otherwise as
 /// [`segreduce_best()`](super::segreduce_best()).
 #[inline(always)]
-pub unsafe fn join<O: Op<T>, T: Number>(
+pub unsafe fn join<O: Operator<T>, T: Pod>(
     offsets: &[u64],
     results: *mut T,
     carries: *mut T,

@@ -11,6 +11,9 @@
 //! - A segment may end blocks later than it began. Each block stores its sum of the segment that is open at its end,
 //!   and the last block to finish combines these in the order of the blocks: see `join`.
 //!
+//! The tiles in which no segment ends, and those with one end, are added up in another order than that of the elements.
+//! For operators that do not commute, every tile takes the segmented scan.
+//!
 //! Long segments are read at the speed of memory; a segmented scan in every tile leaves two thirds of it (H200, 2^28
 //! f32: 4.3 TB/s of a million elements each, 2.9 TB/s of 16, of 128, or of a power law). Where all lengths are about
 //! the same and suit a warp, [`warp_per_segment`](super::warp_per_segment) is faster: 2^22 elements in segments of 128
@@ -19,9 +22,10 @@
 use super::scan::block_total;
 use crate::{
     number::Number,
+    operator::{Operator, Pod, chunk::Chunk},
     reduce::{Max, Min, Op, Sum, WARP},
 };
-use cuda_std::{kernel, memory::Vector, thread};
+use cuda_std::{kernel, thread};
 use join::join;
 use split::split;
 
@@ -43,7 +47,16 @@ const EACH: usize = 4;
 
 /// Elements in a tile.
 pub const fn tile(bytes: usize) -> u32 {
-    BLOCK * (EACH * 16 / bytes) as u32
+    BLOCK * (EACH * width(bytes)) as u32
+}
+
+/// Values of this size in a vector: as many as fill 16 bytes, at most eight, or one.
+const fn width(bytes: usize) -> usize {
+    match bytes {
+        1 => 8,
+        2 | 4 | 8 => 16 / bytes,
+        _ => 1,
+    }
 }
 
 const _: () = assert!(EACH == 4 && BLOCK >= 2 * WARP);
@@ -54,7 +67,7 @@ const _: () = assert!(EACH == 4 && BLOCK >= 2 * WARP);
 /// # Safety
 /// `BLOCK` threads; `offsets` has at least one entry, ascends, and ends within `values`; `results` has one element per
 /// segment; `carries` and `keys` have one per block and are used by this launch only; `ticket` is 0.
-#[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
+#[cfg_attr(feature = "ladders", kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64]))]
 pub unsafe fn segreduce_best<O: Op<T>, T: Number>(
     values: &[T],
     offsets: &[u64],
@@ -64,10 +77,38 @@ pub unsafe fn segreduce_best<O: Op<T>, T: Number>(
     ticket: *mut u32,
 ) {
     // SAFETY: the caller upholds this function's contract.
+    unsafe { segmented_reduce::<O, T>(values, offsets, results, carries, keys, ticket) }
+}
+
+/// Largest size of a value in bytes, which a tile's memory limits.
+pub const MAX_BYTES: usize = 32;
+
+/// Blocks per multiprocessor for values of this size: as many as have registers and shared memory.
+pub const fn any_blocks_per_sm(bytes: usize) -> u32 {
+    if bytes <= 8 { BLOCKS_PER_SM } else { 2 }
+}
+
+/// Reduces the segments by any operator: those of one that does not commute in the order of their elements.
+///
+/// # Safety
+/// The requirements are those of [`segreduce_best()`].
+#[inline(always)]
+pub unsafe fn segmented_reduce<O: Operator<T>, T: Pod>(
+    values: &[T],
+    offsets: &[u64],
+    results: *mut T,
+    carries: *mut T,
+    keys: *mut u64,
+    ticket: *mut u32,
+) {
+    const { assert!(size_of::<T>() <= MAX_BYTES, "segmented reduction takes values of at most 32 bytes") };
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
-        let (carry, key) = match size_of::<T>() {
+        let (carry, key) = match const { width(size_of::<T>()) } {
+            1 => part::<O, T, 1>(values, offsets, results),
+            2 => part::<O, T, 2>(values, offsets, results),
             4 => part::<O, T, 4>(values, offsets, results),
-            _ => part::<O, T, 2>(values, offsets, results),
+            _ => part::<O, T, 8>(values, offsets, results),
         };
         if thread::thread_idx_x() == 0 {
             let block = thread::block_idx_x() as usize;
@@ -84,12 +125,12 @@ pub unsafe fn segreduce_best<O: Op<T>, T: Number>(
 /// # Safety
 /// The requirements are those of [`segreduce_best()`].
 #[inline(always)]
-unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64], results: *mut T) -> (T, u64) {
+unsafe fn part<O: Operator<T>, T: Pod, const W: usize>(values: &[T], offsets: &[u64], results: *mut T) -> (T, u64) {
     let tid = thread::thread_idx_x();
     // SAFETY: all threads of the block reach this call.
     let (part, mut k) = unsafe {
         tile::clear_ends(tid);
-        split(offsets, (values.as_ptr().addr() % 16 / size_of::<T>()) as u64)
+        split(offsets, tile::start::<T, W>(values))
     };
     let len = u64::from(tile(size_of::<T>()));
     // The block's sum of the open segment: `carry`, up to the last tile in which a segment ends, is the same in all
@@ -105,13 +146,13 @@ unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64
             // SAFETY: as above.
             unsafe { tile::load::<O, T, W>(values, &part, stop) }
         } else {
-            [Vector([O::identity(); W]); EACH]
+            [Chunk([O::identity(); W]); EACH]
         };
         // SAFETY: it is called only for segments that end in the part.
         let ends = |k: u64| k < part.last && unsafe { part.end_of(offsets, k) } <= stop;
         // For f64 that would take more than the 80 registers that three blocks on a multiprocessor leave, so this is
         // not done for 8-byte elements.
-        if W == 4 && ends(k) && !ends(k + 1) {
+        if O::COMMUTATIVE && W == 4 && ends(k) && !ends(k + 1) {
             // SAFETY: as above.
             let end = unsafe { part.end_of(offsets, k) } - start;
             let (before, behind) = tile::cut::<O, T, W>(round, end as u32);
@@ -124,7 +165,7 @@ unsafe fn part<O: Op<T>, T: Number, const W: usize>(values: &[T], offsets: &[u64
             }
             thread::sync_threads(); // every thread has read the warps' values before they are written again
             (k, carry, private, streamed) = (k + 1, O::identity(), behind, true);
-        } else if ends(k) {
+        } else if !O::COMMUTATIVE || ends(k) {
             if streamed {
                 // SAFETY: all threads of the block reach this call. Its barrier also keeps threads from overwriting
                 // slots that others still read.

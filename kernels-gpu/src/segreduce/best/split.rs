@@ -13,6 +13,8 @@ static mut SPLIT: [MaybeUninit<u64>; 2] = [MaybeUninit::uninit(); 2];
 pub struct Part {
     /// Distance from the boundary to the first element.
     pub lead: u64,
+    /// Whether vectors of elements lie on boundaries of 16 bytes.
+    pub vectors: bool,
     /// The part's first element.
     pub begin: u64,
     /// One past the part's last element.
@@ -43,12 +45,21 @@ impl Part {
     }
 }
 
+/// Where the values begin.
+#[derive(Clone, Copy)]
+pub struct Lead {
+    /// Distance from the last boundary of 16 bytes to the first element.
+    pub elements: u64,
+    /// Whether vectors of elements lie on boundaries of 16 bytes.
+    pub vectors: bool,
+}
+
 /// The calling block's part, and the first segment that ends in it. Warps 0 and 1 search for its two ends.
 ///
 /// # Safety
 /// All threads of the block call it.
 #[inline(always)]
-pub unsafe fn split(offsets: &[u64], lead: u64) -> (Part, u64) {
+pub unsafe fn split(offsets: &[u64], Lead { elements: lead, vectors }: Lead) -> (Part, u64) {
     let warp = thread::thread_idx_x() / WARP;
     let segments = offsets.len() as u64 - 1;
     // SAFETY: there is at least one entry.
@@ -71,7 +82,8 @@ pub unsafe fn split(offsets: &[u64], lead: u64) -> (Part, u64) {
     thread::sync_threads(); // separates the writes of both ends, and earlier ones, from the reads below
     // SAFETY: the slot was written before the barrier.
     let (first, last) = unsafe { (splits.read(), splits.add(1).read()) };
-    let part = Part { lead, begin: lead + base + cut(block) - first, end: lead + base + cut(block + 1) - last, last };
+    let (begin, end) = (lead + base + cut(block) - first, lead + base + cut(block + 1) - last);
+    let part = Part { lead, vectors, begin, end, last };
     (part, first)
 }
 

@@ -1,12 +1,20 @@
 //! Loading of a tile, and its sums if no segment ends in it, if one does, and if several do.
 
-use super::{BLOCK, EACH, split::Part, tile};
-use crate::{number::Number, reduce::Op, segreduce::scan::block_scan, unroll::unroll};
+use super::{
+    BLOCK, EACH,
+    split::{Lead, Part},
+    tile,
+};
+use crate::{
+    operator::{Operator, Pod, chunk::Chunk},
+    segreduce::scan::block_scan,
+    unroll::unroll,
+};
 use core::mem::MaybeUninit;
 use cuda_std::{
     address_space,
     atomic::{BlockAtomicU32, Ordering},
-    memory::{U64x2, Vector},
+    memory::U64x2,
     thread,
 };
 
@@ -16,6 +24,11 @@ const LOOK: u32 = 2;
 /// The tile's elements; later, at the place of each segment's last element, the total of that segment.
 #[address_space(shared)]
 static mut SLOTS: [MaybeUninit<U64x2>; BLOCK as usize * EACH] = [MaybeUninit::uninit(); BLOCK as usize * EACH];
+
+/// The same for elements of more than 16 bytes.
+#[address_space(shared)]
+static mut WIDE_SLOTS: [MaybeUninit<[U64x2; 2]>; BLOCK as usize * EACH] =
+    [MaybeUninit::uninit(); BLOCK as usize * EACH];
 
 /// For each thread, a bit per element, set if a segment ends there. All bits are 0 between tiles.
 #[address_space(shared)]
@@ -35,23 +48,47 @@ pub unsafe fn clear_ends(tid: u32) {
     unsafe { (&raw mut ENDS).cast::<u32>().add(tid as usize).write(0) };
 }
 
+/// Whether vectors of these values lie on boundaries of 16 bytes, in values that begin on a boundary of their own size.
+const fn fills<T, const W: usize>() -> bool {
+    (size_of::<T>() * W).is_multiple_of(16)
+}
+
+/// Whether the values begin on a boundary of their own size, or of 16 bytes if they are larger.
+#[inline(always)]
+fn on_boundary<T>(values: &[T]) -> bool {
+    size_of::<T>() == align_of::<T>() || values.as_ptr().addr().is_multiple_of(size_of::<T>().min(16))
+}
+
+/// Number of elements from the last boundary of 16 bytes to the first element; 0 if they are not loaded as vectors.
+#[inline(always)]
+pub fn start<T, const W: usize>(values: &[T]) -> Lead {
+    let vectors = fills::<T, W>() && on_boundary(values);
+    let elements = if vectors { values.as_ptr().addr() % 16 / size_of::<T>() } else { 0 };
+    Lead { elements: elements as u64, vectors }
+}
+
 /// The thread's vectors of the tile at `start`: vector `j` is number `tid + j * BLOCK`. Elements outside the block's
 /// part are the identity.
 ///
 /// # Safety
 /// The part lies within the values; `start` is a multiple of `W`.
 #[inline(always)]
-pub unsafe fn load<O: Op<T>, T: Number, const W: usize>(values: &[T], part: &Part, start: u64) -> [Vector<T, W>; EACH] {
+pub unsafe fn load<O: Operator<T>, T: Pod, const W: usize>(
+    values: &[T],
+    part: &Part,
+    start: u64,
+) -> [Chunk<T, W>; EACH] {
     let at = |j: usize| start + u64::from((thread::thread_idx_x() + j as u32 * BLOCK) * W as u32);
     if start >= part.begin && start + u64::from(tile(size_of::<T>())) <= part.end {
         // SAFETY: the vector belongs to the part, and is on a boundary, because it is a multiple of `W` elements behind
         // one.
         core::array::from_fn(|j| unsafe {
-            Vector::load(values.as_ptr().wrapping_add((at(j) - part.lead) as usize).cast())
+            let first = values.as_ptr().wrapping_add((at(j) - part.lead) as usize);
+            if part.vectors { Chunk::load(first.cast()) } else { Chunk(core::array::from_fn(|w| first.add(w).read())) }
         })
     } else {
         core::array::from_fn(|j| {
-            Vector(core::array::from_fn(|w| {
+            Chunk(core::array::from_fn(|w| {
                 let i = at(j) + w as u64;
                 let inside = i >= part.begin && i < part.end;
                 // SAFETY: the element belongs to the part.
@@ -63,7 +100,7 @@ pub unsafe fn load<O: Op<T>, T: Number, const W: usize>(values: &[T], part: &Par
 
 /// Combines the vectors of a round pairwise.
 #[inline(always)]
-pub fn tree<O: Op<T>, T: Number, const W: usize>(round: [Vector<T, W>; EACH]) -> T {
+pub fn tree<O: Operator<T>, T: Pod, const W: usize>(round: [Chunk<T, W>; EACH]) -> T {
     let mut sums = round[0].0;
     let mut w = 0;
     while w < W {
@@ -72,14 +109,22 @@ pub fn tree<O: Op<T>, T: Number, const W: usize>(round: [Vector<T, W>; EACH]) ->
         w += 1;
     }
     match W {
-        4 => O::combine(O::combine(sums[0], sums[1]), O::combine(sums[W / 2], sums[W - 1])),
-        _ => O::combine(sums[0], sums[1]),
+        4 => O::combine(O::combine(sums[0], sums[W / 4]), O::combine(sums[W / 2], sums[W - 1])),
+        _ => {
+            let mut sum = sums[0];
+            let mut w = 1;
+            while w < W {
+                sum = O::combine(sum, sums[w]);
+                w += 1;
+            }
+            sum
+        }
     }
 }
 
 /// The thread's sums of the tile's first `end` elements, and of the others.
 #[inline(always)]
-pub fn cut<O: Op<T>, T: Number, const W: usize>(round: [Vector<T, W>; EACH], end: u32) -> (T, T) {
+pub fn cut<O: Operator<T>, T: Pod, const W: usize>(round: [Chunk<T, W>; EACH], end: u32) -> (T, T) {
     // Counted from the thread's first element, so that places are constants: 16 of their own would take as many
     // registers.
     let end = end as i32 - (thread::thread_idx_x() * W as u32) as i32;
@@ -109,17 +154,21 @@ const fn place(v: u32) -> u32 {
 /// All threads of the block call it after a barrier since the last call, with the same values but for `round`, which
 /// is what [`load`] gave; segment `first` ends in the tile, and those before it don't.
 #[inline(always)]
-pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
+pub unsafe fn totals<O: Operator<T>, T: Pod, const W: usize>(
     offsets: &[u64],
     part: &Part,
     start: u64,
     first: u64,
-    round: [Vector<T, W>; EACH],
+    round: [Chunk<T, W>; EACH],
     carry: &mut T,
     results: *mut T,
 ) -> u64 {
     let tid = thread::thread_idx_x();
-    let vectors = (&raw mut SLOTS).cast::<Vector<T, W>>();
+    let vectors = if const { size_of::<Chunk<T, W>>() <= 16 } {
+        (&raw mut SLOTS).cast::<Chunk<T, W>>()
+    } else {
+        (&raw mut WIDE_SLOTS).cast::<Chunk<T, W>>()
+    };
     let slot = |i: u32| {
         // SAFETY: an element of the tile has a slot.
         unsafe { vectors.add(place(i / W as u32) as usize).cast::<T>().add((i % W as u32) as usize) }
@@ -147,7 +196,7 @@ pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
     let mut tail = O::identity();
     let mut walk = |j: usize| {
         // SAFETY: `EACH` vectors per thread, complete since the same barrier.
-        let Vector(values) = unsafe { Vector::load(vectors.add(place(tid * EACH as u32 + j as u32) as usize)) };
+        let Chunk(values) = unsafe { Chunk::load(vectors.add(place(tid * EACH as u32 + j as u32) as usize)) };
         let mut w = 0;
         while w < W {
             let i = j * W + w;
@@ -194,7 +243,7 @@ pub unsafe fn totals<O: Op<T>, T: Number, const W: usize>(
 /// # Safety
 /// The requirements are those of [`totals`].
 #[inline(always)]
-unsafe fn mark_ends<T: Number, const W: usize>(offsets: &[u64], part: &Part, start: u64, first: u64) -> u64 {
+unsafe fn mark_ends<T: Pod, const W: usize>(offsets: &[u64], part: &Part, start: u64, first: u64) -> u64 {
     let ends = (&raw mut ENDS).cast::<u32>();
     let open = (&raw mut OPEN).cast::<u64>();
     let stop = start + u64::from(tile(size_of::<T>()));

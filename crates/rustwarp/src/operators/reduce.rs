@@ -1,0 +1,98 @@
+//! One value from many.
+
+use super::{Operator, ReduceKernel, run};
+use crate::buffer::Buffer;
+use crate::device::{Device, Module};
+use crate::error::Result;
+use crate::launch::{LastBlock, Launch, Tuned, Tuning};
+use kernels_gpu::reduce::best;
+use std::marker::PhantomData;
+
+/// A reduction of a number of elements by a kernel of [`reduce_kernel!`](kernels_gpu::reduce_kernel), with its launch
+/// configuration and scratch memory. It can be launched any number of times, without further allocations.
+pub struct Reduce<K: ReduceKernel> {
+    module: Module,
+    n: usize,
+    config: LastBlock,
+    partials: Buffer<K::Value>,
+    /// The ticket, which is 0 between launches.
+    ticket: Buffer<u32>,
+    kernel: PhantomData<K>,
+}
+
+impl<K: ReduceKernel> Reduce<K> {
+    /// Plans a reduction of `n` elements by a kernel of the module.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has less memory free.
+    pub fn new(module: &Module, kernel: K, n: usize) -> Result<Self> {
+        Self::tuned(module, kernel, n, Tuning::default())
+    }
+
+    /// Plans with overrides of the launch configuration.
+    ///
+    /// # Errors
+    /// [`Error::Argument`](crate::Error::Argument) for a block that is not a multiple of 32 threads or is larger than
+    /// 256, and those of [`Reduce::new`].
+    pub fn tuned(module: &Module, _: K, n: usize, tuning: Tuning) -> Result<Self> {
+        let device = module.device();
+        let per_thread = best::per_thread(size_of::<K::Input>());
+        let tuned = Tuned { block: best::ANY_BLOCK, blocks_per_sm: best::any_blocks_per_sm(size_of::<K::Value>()) };
+        let config = LastBlock::new(device.info(), n as u64, per_thread, tuned, tuning)?;
+        Ok(Self {
+            module: module.clone(),
+            n,
+            config,
+            partials: device.uninit(config.grid as usize)?,
+            ticket: device.zeros(1)?,
+            kernel: PhantomData,
+        })
+    }
+
+    /// The launch that writes the reduction of the input to the output, which has one element. Without elements it does
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for memory of another length,
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
+    pub fn prepare<'a>(&'a self, input: &'a Buffer<K::Input>, output: &'a Buffer<K::Value>) -> Result<Launch<'a>> {
+        let device = self.module.device();
+        input.require(device, self.n, "the input")?;
+        output.require_output(device, 1, &[input.address()])?;
+        let call = K::call(input.slice(self.n), self.partials.ptr(), self.ticket.ptr(), output.ptr());
+        // SAFETY: whole warps, a partial result per block, and a ticket that is 0 and that every launch leaves at 0.
+        Ok(unsafe { Launch::new(call, self.config.shape()) })
+    }
+
+    /// Starts the reduction of the input into the output, which has one element, in stream order. Without elements that
+    /// is the operator's identity.
+    ///
+    /// # Errors
+    /// Those of [`Reduce::prepare`], [`Error::Argument`](crate::Error::Argument) if the module lacks the kernel, and the
+    /// errors of the device.
+    pub fn launch(&self, input: &Buffer<K::Input>, output: &mut Buffer<K::Value>) -> Result<()> {
+        let launch = self.prepare(input, output)?;
+        match self.n {
+            0 => output.write(&[K::Operator::identity()]),
+            _ => run(&self.module, &launch),
+        }
+    }
+}
+
+impl Device {
+    /// Reduces the input by a kernel of the module: [`Reduce`], once.
+    ///
+    /// # Errors
+    /// Those of [`Reduce::new`] and [`Reduce::launch`].
+    pub fn reduce_with<K: ReduceKernel>(
+        &self,
+        module: &Module,
+        kernel: K,
+        input: &Buffer<K::Input>,
+    ) -> Result<K::Value> {
+        input.require_on(self, "the input")?;
+        let mut output = module.device().uninit(1)?;
+        Reduce::new(module, kernel, input.len())?.launch(input, &mut output)?;
+        Ok(output.read(1)?[0])
+    }
+}

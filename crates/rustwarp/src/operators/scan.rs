@@ -1,0 +1,85 @@
+//! From each element, the combination of all elements up to it or before it.
+
+use super::{ScanKernel, run};
+use crate::backend::Shape;
+use crate::buffer::Buffer;
+use crate::device::{Device, Module};
+use crate::error::Result;
+use crate::launch::{Launch, require_grid};
+use crate::scan::Kind;
+use kernels_gpu::scan::best;
+use std::marker::PhantomData;
+
+/// A scan of a number of elements by a kernel of [`scan_kernel!`](kernels_gpu::scan_kernel), with its launch
+/// configuration and scratch memory. It can be launched any number of times, without further allocations.
+pub struct Scan<K: ScanKernel> {
+    module: Module,
+    n: usize,
+    kind: Kind,
+    /// Number of blocks, one per tile.
+    grid: u32,
+    /// Tickets and records, which successive launches share.
+    state: Buffer<u64>,
+    kernel: PhantomData<K>,
+}
+
+impl<K: ScanKernel> Scan<K> {
+    /// Plans a scan of `n` elements by a kernel of the module.
+    ///
+    /// # Errors
+    /// [`Error::Argument`](crate::Error::Argument) for more elements than a grid can take,
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has less memory free.
+    pub fn new(module: &Module, _: K, n: usize, kind: Kind) -> Result<Self> {
+        let bytes = size_of::<K::Value>();
+        let tiles = (n as u64).div_ceil(best::tile(best::any_rows(bytes), bytes).into());
+        let grid = require_grid(tiles, &format!("a scan of {n} elements"), "scan them in parts")?;
+        let state = module.device().zeros(best::state_words(tiles, bytes) as usize)?;
+        Ok(Self { module: module.clone(), n, kind, grid, state, kernel: PhantomData })
+    }
+
+    /// The launch that writes the scan of the input to the output. Without elements it does nothing.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for memory of another length,
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
+    pub fn prepare<'a>(&'a self, input: &'a Buffer<K::Value>, output: &'a Buffer<K::Value>) -> Result<Launch<'a>> {
+        let device = self.module.device();
+        input.require(device, self.n, "the input")?;
+        output.require_output(device, self.n, &[input.address()])?;
+        let exclusive = u32::from(self.kind == Kind::Exclusive);
+        let call = K::call(input.slice(self.n), exclusive, self.state.ptr(), output.ptr());
+        // SAFETY: the block is the kernel's, every tile has a block, and the state was 0 before the first launch.
+        Ok(unsafe { Launch::new(call, Shape::linear(self.grid, best::BLOCK)) })
+    }
+
+    /// Starts the scan of the input into the output, in stream order.
+    ///
+    /// # Errors
+    /// Those of [`Scan::prepare`], [`Error::Argument`](crate::Error::Argument) if the module lacks the kernel, and the
+    /// errors of the device.
+    pub fn launch(&self, input: &Buffer<K::Value>, output: &mut Buffer<K::Value>) -> Result<()> {
+        run(&self.module, &self.prepare(input, output)?)
+    }
+}
+
+impl Device {
+    /// Scans the input by a kernel of the module: [`Scan`], once.
+    ///
+    /// # Errors
+    /// Those of [`Scan::new`] and [`Scan::launch`].
+    pub fn scan_with<K: ScanKernel>(
+        &self,
+        module: &Module,
+        kernel: K,
+        input: &Buffer<K::Value>,
+        kind: Kind,
+    ) -> Result<Buffer<K::Value>> {
+        input.require_on(self, "the input")?;
+        let mut output = module.device().uninit(input.len())?;
+        let plan = Scan::new(module, kernel, input.len(), kind)?;
+        plan.launch(input, &mut output)?;
+        // The plan's memory is released on return.
+        self.synchronize()?;
+        Ok(output)
+    }
+}

@@ -1,0 +1,256 @@
+//! Operators and values of a crate of its own, of many sizes, on the simulator with every checker on, against a loop.
+#![expect(clippy::expect_used, reason = "a test stops at the first error")]
+
+use cuda_std::launch::{PtrMut, Slice};
+use kernels_gpu::operator::{
+    Operator,
+    launch::{ReduceKernel, ScanKernel, SegmentedReduceKernel},
+};
+use kernels_gpu::scan::best;
+use rustwarp::backend::{Checkers, Checks, Choice, Handle, Shape, open};
+use rustwarp::operators::{Reduce, Scan, SegmentedReduce, Transform};
+use rustwarp::scan::Kind;
+use rustwarp::{Device, Error, Module};
+use test_operators::{Sample, Summary};
+
+/// Lengths around those of warps and chunks, and a prime above the tiles of all sizes.
+const LENGTHS: [usize; 9] = [0, 1, 31, 32, 33, 255, 257, 1025, 4099];
+
+/// The simulator with every checker on, and the kernels.
+fn module() -> Module {
+    let (backend, _) = open(Choice::Sim, Checks::On(Checkers::default())).expect("the simulator");
+    let image = rustwarp::ptx::find("test-operators", None, None).expect("the PTX: run `cargo xtask build-ptx`");
+    Device::new(backend).load(&image.bytes, "test-operators.ptx").expect("a module")
+}
+
+/// Fails if the simulator has found a defect since the last call.
+fn require_no_finding(device: &Device, what: &str) {
+    let findings = device.backend().observed().expect("a simulator").findings;
+    assert!(findings.is_empty(), "{what}: {}", findings[0].text);
+}
+
+/// Values of a linear congruential generator.
+fn samples<T: Sample>(n: usize) -> Vec<T> {
+    let mut state = 1_u64;
+    let next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        T::sample(state >> 7)
+    };
+    std::iter::repeat_with(next).take(n).collect()
+}
+
+fn fold<O: Operator<T>, T: Sample>(values: &[T]) -> T {
+    values.iter().fold(O::identity(), |sum, &x| O::combine(sum, x))
+}
+
+fn reduce<K: ReduceKernel<Input = <K as ReduceKernel>::Value>>(module: &Module, kernel: K)
+where
+    K::Value: Sample,
+{
+    let device = module.device();
+    let values = samples::<K::Value>(LENGTHS[LENGTHS.len() - 1]);
+    for n in LENGTHS {
+        let what = format!("{kernel:?} of {n}", kernel = std::any::type_name::<K>());
+        let plan = Reduce::new(module, kernel, n).expect("a plan");
+        let input = device.upload(&values[..n]).expect("memory");
+        let mut output = device.uninit(1).expect("memory");
+        // Two launches by one plan: the ticket is ready for the second.
+        for _ in 0..2 {
+            plan.launch(&input, &mut output).expect("a launch");
+            assert_eq!(output.download().expect("a value"), [fold::<K::Operator, _>(&values[..n])], "{what}");
+        }
+        require_no_finding(device, &what);
+    }
+    // Parts that start anywhere, in blocks of other sizes.
+    let input = device.upload(&values).expect("memory");
+    for (start, grid, block) in [(1, 3, 64), (2, 1, 32), (3, 2, 256), (5, 7, 96)] {
+        let partials = device.uninit::<K::Value>(grid as usize).expect("memory");
+        let (ticket, output) = (device.zeros(1).expect("memory"), device.uninit::<K::Value>(1).expect("memory"));
+        let call = K::call(input.slice(values.len()).skip(start), partials.ptr(), ticket.ptr(), output.ptr());
+        // SAFETY: whole warps, a partial result per block, a ticket of 0.
+        unsafe { module.launch(&call, Shape::linear(grid, block)) }.expect("a launch");
+        let what = format!("{} from {start}", std::any::type_name::<K>());
+        assert_eq!(output.download().expect("a value"), [fold::<K::Operator, _>(&values[start..])], "{what}");
+        require_no_finding(device, &what);
+    }
+}
+
+/// The inclusive and the exclusive scan.
+fn scans<O: Operator<T>, T: Sample>(values: &[T]) -> [Vec<T>; 2] {
+    let mut sum = O::identity();
+    let (mut through, mut before) = (Vec::new(), Vec::new());
+    for &x in values {
+        before.push(sum);
+        sum = O::combine(sum, x);
+        through.push(sum);
+    }
+    [through, before]
+}
+
+fn scan<K: ScanKernel>(module: &Module, kernel: K)
+where
+    K::Value: Sample,
+{
+    let device = module.device();
+    let values = samples::<K::Value>(LENGTHS[LENGTHS.len() - 1]);
+    for n in LENGTHS {
+        let expected = scans::<K::Operator, _>(&values[..n]);
+        for (kind, expected) in [Kind::Inclusive, Kind::Exclusive].into_iter().zip(expected) {
+            let what = format!("{} of {n}, {kind:?}", std::any::type_name::<K>());
+            let plan = Scan::new(module, kernel, n, kind).expect("a plan");
+            let input = device.upload(&values[..n]).expect("memory");
+            let mut output = device.uninit(n).expect("memory");
+            plan.launch(&input, &mut output).expect("a launch");
+            assert!(output.download().expect("values") == expected, "{what}");
+            require_no_finding(device, &what);
+        }
+    }
+    let (start, n) = (3, values.len() - 3);
+    let bytes = size_of::<K::Value>();
+    let tiles = n.div_ceil(best::tile(best::any_rows(bytes), bytes) as usize);
+    let (input, output) = (device.upload(&values).expect("memory"), device.uninit::<K::Value>(n).expect("memory"));
+    let state = device.zeros::<u64>(best::state_words(tiles as u64, bytes) as usize).expect("memory");
+    let call = K::call(input.slice(values.len()).skip(start), 0, state.ptr(), output.ptr());
+    // SAFETY: the kernel's block, a block per tile, and a state of zeros.
+    unsafe { module.launch(&call, Shape::linear(tiles as u32, best::BLOCK)) }.expect("a launch");
+    assert!(output.download().expect("values") == scans::<K::Operator, _>(&values[start..])[0], "from {start}");
+    require_no_finding(device, std::any::type_name::<K>());
+}
+
+fn segmented<K: SegmentedReduceKernel>(module: &Module, kernel: K)
+where
+    K::Value: Sample,
+{
+    let device = module.device();
+    let n = LENGTHS[LENGTHS.len() - 1];
+    let values = samples::<K::Value>(n);
+    let input = device.upload(&values).expect("memory");
+    // Segments of every length from 0 on; one that begins and ends inside the values; one; none; only empty ones.
+    let growing: Vec<u64> = (0..90).map(|k| k * k / 2).collect();
+    for offsets in [growing, vec![5, 4000, 4001], vec![0, n as u64], vec![7], vec![9; 300], vec![3, 2000, 2000, 4099]] {
+        let what = format!("{} of {} segments", std::any::type_name::<K>(), offsets.len() - 1);
+        let plan = SegmentedReduce::new(module, kernel, n, &offsets).expect("a plan");
+        let mut results = device.uninit(plan.segments()).expect("memory");
+        let segment = |ends: &[u64]| fold::<K::Operator, _>(&values[ends[0] as usize..ends[1] as usize]);
+        let expected: Vec<_> = offsets.windows(2).map(segment).collect();
+        for _ in 0..2 {
+            plan.launch(&input, &mut results).expect("a launch");
+            assert!(results.download().expect("values") == expected, "{what}");
+        }
+        require_no_finding(device, &what);
+    }
+    // A part that starts anywhere, in more blocks than it needs.
+    let (start, grid, offsets) = (1, 9, [0_u64, 10, 10, 3000, 4090]);
+    let (limits, results) = (device.upload(&offsets).expect("memory"), device.uninit::<K::Value>(4).expect("memory"));
+    let carries = device.uninit::<K::Value>(grid as usize).expect("memory");
+    let (keys, ticket) = (device.uninit(grid as usize).expect("memory"), device.zeros(1).expect("memory"));
+    let (values_of, limits_of): (Slice<'_, K::Value>, Slice<'_, u64>) = (input.slice(n).skip(start), limits.slice(5));
+    let (results_of, carries_of): (PtrMut<'_, K::Value>, PtrMut<'_, K::Value>) = (results.ptr(), carries.ptr());
+    let call = K::call(values_of, limits_of, results_of, carries_of, keys.ptr(), ticket.ptr());
+    // SAFETY: the kernel's block, offsets within the values, a carry and a key per block, a ticket of 0.
+    unsafe { module.launch(&call, Shape::linear(grid, kernels_gpu::segreduce::best::BLOCK)) }.expect("a launch");
+    let of = |ends: &[u64]| fold::<K::Operator, _>(&values[start + ends[0] as usize..start + ends[1] as usize]);
+    assert_eq!(results.download().expect("values"), offsets.windows(2).map(of).collect::<Vec<_>>());
+    require_no_finding(device, std::any::type_name::<K>());
+}
+
+/// A test for each kernel.
+macro_rules! tests {
+    ($($of:ident: $($kernel:ident)*;)*) => { $( mod $of {
+        $(
+            #[test]
+            fn $kernel() {
+                super::$of(&super::module(), test_operators::$kernel);
+            }
+        )*
+    } )* };
+}
+tests! {
+    reduce: reduce_line16 reduce_line32 reduce_text reduce_matrix32 reduce_long_text reduce_matrix64 reduce_summary
+        reduce_bytes1 reduce_bytes3 reduce_halves3 reduce_words3 reduce_words5 reduce_longs3 reduce_words8
+        reduce_words12 reduce_words16;
+    scan: scan_line16 scan_line32 scan_text scan_matrix32 scan_long_text scan_matrix64 scan_summary scan_bytes1
+        scan_bytes3 scan_halves3 scan_words3 scan_words5 scan_longs3 scan_words8 scan_words12 scan_words16;
+    segmented: segmented_line16 segmented_line32 segmented_text segmented_matrix32 segmented_long_text
+        segmented_matrix64 segmented_summary segmented_bytes1 segmented_bytes3 segmented_halves3 segmented_words3
+        segmented_words5 segmented_longs3 segmented_words8;
+}
+
+/// More tiles than a group of look-back has, by an operator that does not commute.
+#[test]
+fn a_scan_of_several_groups_of_tiles_keeps_the_order() {
+    let module = module();
+    let values = samples::<test_operators::Matrix32>(70 * 1024 + 1);
+    let input = module.device().upload(&values).expect("memory");
+    let scan = module.device().scan_with(&module, test_operators::scan_matrix32, &input, Kind::Inclusive);
+    assert!(
+        scan.and_then(|y| y.download()).expect("values") == scans::<test_operators::Multiply32, _>(&values)[0],
+        "another scan"
+    );
+    require_no_finding(module.device(), "scan_matrix32");
+}
+
+#[test]
+fn elements_are_converted_before_they_are_reduced() {
+    let module = module();
+    let device = module.device();
+    for n in LENGTHS {
+        let values: Vec<f32> = (0..n).map(|i| (i * 7 % 31) as f32 - 15.0).collect();
+        let bytes: Vec<u8> = (0..n).map(|i| (i * 7 % 251) as u8).collect();
+        let (x, y) = (device.upload(&values).expect("memory"), device.upload(&bytes).expect("memory"));
+        let expected =
+            fold::<test_operators::Summarise, _>(&values.iter().map(|&x| Summary::of(x)).collect::<Vec<_>>());
+        assert_eq!(device.reduce_with(&module, test_operators::summary, &x).expect("a summary"), expected, "{n}");
+        let of_bytes: Vec<_> = bytes.iter().map(|&x| Summary::of(x.into())).collect();
+        assert_eq!(
+            device.reduce_with(&module, test_operators::summary_of_bytes, &y).expect("a summary"),
+            fold::<test_operators::Summarise, _>(&of_bytes),
+            "{n}"
+        );
+        require_no_finding(device, "summary");
+    }
+}
+
+#[test]
+fn transformations() {
+    let module = module();
+    let device = module.device();
+    for n in LENGTHS {
+        let values: Vec<f32> = (0..n).map(|i| i as f32).collect();
+        let summaries =
+            device.upload(&values).and_then(|x| device.transform_with(&module, test_operators::summaries, &x));
+        let expected: Vec<_> = values.iter().map(|&x| Summary::of(x)).collect();
+        assert!(summaries.and_then(|y| y.download()).expect("values") == expected, "{n}");
+        let bytes: Vec<u8> = (0..n).map(|i| i as u8).collect();
+        let halves = device.upload(&bytes).and_then(|x| device.transform_with(&module, test_operators::halves, &x));
+        let expected: Vec<_> = bytes.iter().map(|&x| f32::from(x) / 2.0).collect();
+        assert!(halves.and_then(|y| y.download()).expect("values") == expected, "{n}");
+        let texts = samples::<test_operators::Text>(n);
+        let lengths = device.upload(&texts).and_then(|x| device.transform_with(&module, test_operators::lengths, &x));
+        assert!(lengths.and_then(|y| y.download()).expect("values").iter().all(|&length| length == 1), "{n}");
+        require_no_finding(device, "a transformation");
+    }
+}
+
+#[test]
+fn misuse_is_a_typed_error() {
+    let module = module();
+    let device = module.device();
+    let x = device.upload(&[1.0_f32, 2.0]).expect("memory");
+    let mut output = device.uninit::<Summary>(1).expect("memory");
+    let plan = Reduce::new(&module, test_operators::summary, 3).expect("a plan");
+    assert!(matches!(plan.launch(&x, &mut output), Err(Error::Mismatch(_))));
+    let plan = Transform::new(&module, test_operators::summaries, 2).expect("a plan");
+    assert!(matches!(plan.launch(&x, &mut output), Err(Error::Mismatch(_))));
+
+    let other = Device::sim().expect("the simulator");
+    let elsewhere = other.upload(&[1.0_f32]).expect("memory");
+    let error = device.reduce_with(&module, test_operators::summary, &elsewhere).expect_err("two devices");
+    assert!(matches!(error, Error::OtherDevice { .. }), "{error}");
+
+    // A module without the kernel.
+    let ptx = b".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }\n";
+    let wrong = device.load(ptx, "k.ptx").expect("a module");
+    let error = device.reduce_with(&wrong, test_operators::summary, &x).expect_err("no such entry");
+    assert!(matches!(error, Error::Argument(_)) && error.to_string().contains("summary"), "{error}");
+}
