@@ -5,7 +5,12 @@
 //! - The last block to finish reduces the partial results of all blocks, in the order of the blocks: no second launch,
 //!   and no dependence on which block is last. CUB still launches two kernels.
 
-use super::{Max, Min, Op, Sum, collective::grid_reduce, ordered};
+use super::{
+    Max, Min, Op, Sum,
+    collective::grid_reduce,
+    keys::{Keys, Largest, Smallest},
+    ordered,
+};
 use crate::{
     number::Number,
     operator::{
@@ -14,7 +19,7 @@ use crate::{
     },
     unroll::unroll,
 };
-use cuda_std::{kernel, thread};
+use cuda_std::{kernel, launch::is_one_of, thread};
 
 /// The idea in one line.
 pub const IDEA: &str = "16-byte loads in flight, one launch, and the last block finishes in a fixed order";
@@ -36,17 +41,38 @@ pub const UNROLL: usize = 8;
 #[cfg_attr(feature = "ladders", kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64]))]
 pub unsafe fn reduce_best<O: Op<T>, T: Number>(input: &[T], partials: *mut T, ticket: *mut u32, output: *mut T) {
     // SAFETY: the caller upholds this function's contract.
-    unsafe { transform_reduce::<O, T, T>(input, |x| x, partials, ticket, output) }
+    unsafe {
+        match const { (is_one_of(T::NAME, &["f64"]), is_one_of(O::NAME, &["max"]), is_one_of(O::NAME, &["min"])) } {
+            (true, true, _) => keyed::<Largest, T>(input, partials, ticket, output),
+            (true, _, true) => keyed::<Smallest, T>(input, partials, ticket, output),
+            _ => transform_reduce::<O, T, T>(input, |x| x, partials, ticket, output),
+        }
+    }
+}
+
+/// The maximum or minimum of `f64`, by their keys.
+///
+/// # Safety
+/// The requirements are those of [`reduce_best()`]; `T` is `f64`.
+#[inline(always)]
+unsafe fn keyed<K: Keys, T: Number>(input: &[T], partials: *mut T, ticket: *mut u32, output: *mut T) {
+    // SAFETY: `T` is `f64`.
+    let input = unsafe { core::slice::from_raw_parts(input.as_ptr().cast::<f64>(), input.len()) };
+    // SAFETY: the caller upholds this function's contract; a key has the size and the alignment of `T`.
+    if let Some(key) = unsafe { grid_value::<K, f64, i64>(input, K::key, partials.cast(), ticket) } {
+        // SAFETY: only one thread of the grid takes this branch.
+        unsafe { output.cast::<f64>().write(K::number(key)) };
+    }
 }
 
 /// Threads per block for operators and values of other crates, whose registers are not known here.
 pub const ANY_BLOCK: u32 = 256;
 
 /// Blocks of [`ANY_BLOCK`] threads per multiprocessor for values of this size: as many as have registers for their
-/// loads.
-pub const fn any_blocks_per_sm(bytes: usize) -> u32 {
+/// loads. The exchange of rows by an operator that does not commute takes more of them.
+pub const fn any_blocks_per_sm(bytes: usize, commutative: bool) -> u32 {
     match bytes {
-        ..=16 => 4,
+        ..=16 if commutative => 4,
         ..=32 => 3,
         _ => 2,
     }
@@ -71,6 +97,24 @@ pub unsafe fn transform_reduce<O: Operator<T>, I: Pod, T: Pod>(
     ticket: *mut u32,
     output: *mut T,
 ) {
+    // SAFETY: the caller upholds this function's contract.
+    if let Some(value) = unsafe { grid_value::<O, I, T>(input, map, partials, ticket) } {
+        // SAFETY: only one thread of the grid takes this branch.
+        unsafe { output.write(value) };
+    }
+}
+
+/// The reduction of the elements, each converted by `map`, in one thread of the grid.
+///
+/// # Safety
+/// The requirements are those of [`transform_reduce`].
+#[inline(always)]
+unsafe fn grid_value<O: Operator<T>, I: Pod, T: Pod>(
+    input: &[I],
+    map: impl Fn(I) -> T + Copy,
+    partials: *mut T,
+    ticket: *mut u32,
+) -> Option<T> {
     let value = with_width!(size_of::<I>(), W => {
         if O::COMMUTATIVE {
             slice_reduce::<O, I, T, W>(input, map)
@@ -81,10 +125,7 @@ pub unsafe fn transform_reduce<O: Operator<T>, I: Pod, T: Pod>(
     });
     // SAFETY: every thread of the grid reaches this call, in blocks of whole warps; the caller upholds the rest of the
     // contract.
-    if let Some(value) = unsafe { grid_reduce::<O, T>(value, partials, ticket) } {
-        // SAFETY: only one thread of the grid takes this branch.
-        unsafe { output.write(value) };
-    }
+    unsafe { grid_reduce::<O, T>(value, partials, ticket) }
 }
 
 /// The thread's share of elements of which `W` are a chunk. It has a running result for each element of a chunk if values
@@ -185,7 +226,7 @@ fn chunks_reduce<O: Operator<T>, I: Pod, T: Pod, const W: usize, const L: usize>
 unsafe fn load<I: Pod, const W: usize>(chunks: &[Chunk<I, W>], i: usize) -> Chunk<I, W> {
     // SAFETY: the caller upholds this function's contract, and chunks lie on boundaries.
     unsafe {
-        if const { size_of::<I>() == align_of::<I>() } {
+        if const { size_of::<I>() == align_of::<I>() && W <= 4 } {
             *chunks.get_unchecked(i)
         } else {
             Chunk::load(chunks.as_ptr().add(i))

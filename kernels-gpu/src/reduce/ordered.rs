@@ -41,6 +41,7 @@ pub unsafe fn warp_share<O: Operator<T>, I: Pod, T: Pod, const W: usize>(
     let tile = rows * WARP as usize;
     let tiles = input.len().div_ceil(W).div_ceil(tile);
     let warps = thread::grid_dim_x() as usize * (thread::block_dim_x() / WARP) as usize;
+    let warps = warps.max(1); // spares the test for a division by 0
     let me = thread::global_index() / WARP as usize;
     let (each, more) = (tiles / warps, tiles % warps);
     let begin = me * each + me.min(more);

@@ -34,19 +34,22 @@ pub use scan::Scan;
 pub use segmented::SegmentedReduce;
 pub use transform::Transform;
 
+use crate::backend::Handle;
 use crate::device::Module;
 use crate::error::Result;
 use crate::launch::Launch;
 
-/// Starts a kernel of the module, in stream order. A launch without blocks does nothing.
+/// Starts a kernel of the module, in the order of its stream. A launch without blocks does nothing.
 ///
 /// # Errors
-/// Those of [`Module::launch`].
+/// Those of [`Launch::run`].
 fn run(module: &Module, launch: &Launch<'_>) -> Result<()> {
-    if launch.shape().grid.contains(&0) {
+    if launch.is_empty() {
         return Ok(());
     }
+    let device = module.device();
+    device.queue().acquire(launch.uses())?;
     // SAFETY: the plan that made the launch checked that its memory is on the module's device; the module is trusted to
     // have the kernel (see the text of this module), for which `Launch::new` has the proof.
-    unsafe { module.launch(launch.call(), launch.shape()) }
+    unsafe { launch.run(device.backend(), module.loaded()) }
 }

@@ -1,6 +1,7 @@
 //! One value from many.
 
 use super::{Operator, ReduceKernel, run};
+use crate::backend::{View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::{Device, Module};
 use crate::error::Result;
@@ -37,7 +38,10 @@ impl<K: ReduceKernel> Reduce<K> {
     pub fn tuned(module: &Module, _: K, n: usize, tuning: Tuning) -> Result<Self> {
         let device = module.device();
         let per_thread = best::per_thread(size_of::<K::Input>());
-        let tuned = Tuned { block: best::ANY_BLOCK, blocks_per_sm: best::any_blocks_per_sm(size_of::<K::Value>()) };
+        let tuned = Tuned {
+            block: best::ANY_BLOCK,
+            blocks_per_sm: best::any_blocks_per_sm(size_of::<K::Value>(), K::Operator::COMMUTATIVE),
+        };
         let config = LastBlock::new(device.info(), n as u64, per_thread, tuned, tuning)?;
         Ok(Self {
             module: module.clone(),
@@ -55,13 +59,18 @@ impl<K: ReduceKernel> Reduce<K> {
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for memory of another length,
     /// [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
-    pub fn prepare<'a>(&'a self, input: &'a Buffer<K::Input>, output: &'a Buffer<K::Value>) -> Result<Launch<'a>> {
-        let device = self.module.device();
+    pub fn prepare<'a>(
+        &'a self,
+        input: impl Into<View<'a, K::Input>>,
+        output: impl Into<View<'a, K::Value>>,
+    ) -> Result<Launch<'a>> {
+        let (device, input, output) = (self.module.device(), input.into(), output.into());
         input.require(device, self.n, "the input")?;
-        output.require_output(device, 1, &[input.address()])?;
+        output.require_output(device, 1, &[input.span()])?;
         let call = K::call(input.slice(self.n), self.partials.ptr(), self.ticket.ptr(), output.ptr());
         // SAFETY: whole warps, a partial result per block, and a ticket that is 0 and that every launch leaves at 0.
-        Ok(unsafe { Launch::new(call, self.config.shape()) })
+        let launch = unsafe { Launch::new(call, self.config.shape()) };
+        Ok(launch.using([input.reads(), self.partials.writes(), self.ticket.writes(), output.writes()]))
     }
 
     /// Starts the reduction of the input into the output, which has one element, in stream order. Without elements that
@@ -70,8 +79,13 @@ impl<K: ReduceKernel> Reduce<K> {
     /// # Errors
     /// Those of [`Reduce::prepare`], [`Error::Argument`](crate::Error::Argument) if the module lacks the kernel, and the
     /// errors of the device.
-    pub fn launch(&self, input: &Buffer<K::Input>, output: &mut Buffer<K::Value>) -> Result<()> {
-        let launch = self.prepare(input, output)?;
+    pub fn launch<'a>(
+        &self,
+        input: impl Into<View<'a, K::Input>>,
+        output: impl Into<ViewMut<'a, K::Value>>,
+    ) -> Result<()> {
+        let (input, mut output) = (input.into(), output.into());
+        let launch = self.prepare(input, output.as_view())?;
         match self.n {
             0 => output.write(&[K::Operator::identity()]),
             _ => run(&self.module, &launch),
@@ -84,14 +98,16 @@ impl Device {
     ///
     /// # Errors
     /// Those of [`Reduce::new`] and [`Reduce::launch`].
-    pub fn reduce_with<K: ReduceKernel>(
+    pub fn reduce_with<'a, K: ReduceKernel>(
         &self,
         module: &Module,
         kernel: K,
-        input: &Buffer<K::Input>,
+        input: impl Into<View<'a, K::Input>>,
     ) -> Result<K::Value> {
+        let input = input.into();
         input.require_on(self, "the input")?;
-        let mut output = module.device().uninit(1)?;
+        let module = &module.on(self)?;
+        let mut output = self.uninit(1)?;
         Reduce::new(module, kernel, input.len())?.launch(input, &mut output)?;
         Ok(output.read(1)?[0])
     }

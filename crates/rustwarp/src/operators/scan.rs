@@ -1,7 +1,7 @@
 //! From each element, the combination of all elements up to it or before it.
 
 use super::{ScanKernel, run};
-use crate::backend::Shape;
+use crate::backend::{Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::{Device, Module};
 use crate::error::Result;
@@ -42,14 +42,19 @@ impl<K: ScanKernel> Scan<K> {
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for memory of another length,
     /// [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
-    pub fn prepare<'a>(&'a self, input: &'a Buffer<K::Value>, output: &'a Buffer<K::Value>) -> Result<Launch<'a>> {
-        let device = self.module.device();
+    pub fn prepare<'a>(
+        &'a self,
+        input: impl Into<View<'a, K::Value>>,
+        output: impl Into<View<'a, K::Value>>,
+    ) -> Result<Launch<'a>> {
+        let (device, input, output) = (self.module.device(), input.into(), output.into());
         input.require(device, self.n, "the input")?;
-        output.require_output(device, self.n, &[input.address()])?;
+        output.require_output(device, self.n, &[input.span()])?;
         let exclusive = u32::from(self.kind == Kind::Exclusive);
         let call = K::call(input.slice(self.n), exclusive, self.state.ptr(), output.ptr());
         // SAFETY: the block is the kernel's, every tile has a block, and the state was 0 before the first launch.
-        Ok(unsafe { Launch::new(call, Shape::linear(self.grid, best::BLOCK)) })
+        let launch = unsafe { Launch::new(call, Shape::linear(self.grid, best::BLOCK)) };
+        Ok(launch.using([input.reads(), self.state.writes(), output.writes()]))
     }
 
     /// Starts the scan of the input into the output, in stream order.
@@ -57,8 +62,13 @@ impl<K: ScanKernel> Scan<K> {
     /// # Errors
     /// Those of [`Scan::prepare`], [`Error::Argument`](crate::Error::Argument) if the module lacks the kernel, and the
     /// errors of the device.
-    pub fn launch(&self, input: &Buffer<K::Value>, output: &mut Buffer<K::Value>) -> Result<()> {
-        run(&self.module, &self.prepare(input, output)?)
+    pub fn launch<'a>(
+        &self,
+        input: impl Into<View<'a, K::Value>>,
+        output: impl Into<ViewMut<'a, K::Value>>,
+    ) -> Result<()> {
+        let (input, output) = (input.into(), output.into());
+        run(&self.module, &self.prepare(input, output.as_view())?)
     }
 }
 
@@ -67,15 +77,17 @@ impl Device {
     ///
     /// # Errors
     /// Those of [`Scan::new`] and [`Scan::launch`].
-    pub fn scan_with<K: ScanKernel>(
+    pub fn scan_with<'a, K: ScanKernel>(
         &self,
         module: &Module,
         kernel: K,
-        input: &Buffer<K::Value>,
+        input: impl Into<View<'a, K::Value>>,
         kind: Kind,
     ) -> Result<Buffer<K::Value>> {
+        let input = input.into();
         input.require_on(self, "the input")?;
-        let mut output = module.device().uninit(input.len())?;
+        let module = &module.on(self)?;
+        let mut output = self.uninit(input.len())?;
         let plan = Scan::new(module, kernel, input.len(), kind)?;
         plan.launch(input, &mut output)?;
         // The plan's memory is released on return.

@@ -1,7 +1,7 @@
 //! One value from each segment.
 
 use super::{SegmentedReduceKernel, run};
-use crate::backend::Shape;
+use crate::backend::{Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::{Device, Module};
 use crate::error::Result;
@@ -63,16 +63,22 @@ impl<K: SegmentedReduceKernel> SegmentedReduce<K> {
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for memory of another length,
     /// [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
-    pub fn prepare<'a>(&'a self, values: &'a Buffer<K::Value>, results: &'a Buffer<K::Value>) -> Result<Launch<'a>> {
-        let device = self.module.device();
+    pub fn prepare<'a>(
+        &'a self,
+        values: impl Into<View<'a, K::Value>>,
+        results: impl Into<View<'a, K::Value>>,
+    ) -> Result<Launch<'a>> {
+        let (device, values, results) = (self.module.device(), values.into(), results.into());
         values.require(device, self.n, "the vector")?;
-        results.require_output(device, self.segments(), &[values.address()])?;
+        results.require_output(device, self.segments(), &[values.span()])?;
+        let uses = [values.reads(), self.offsets.reads(), results.writes()];
         let (values, offsets) = (values.slice(self.n), self.offsets.slice(self.offsets.len()));
         let (carries, keys, ticket) = (self.carries.ptr(), self.keys.ptr(), self.ticket.ptr());
         let call = K::call(values, offsets, results.ptr(), carries, keys, ticket);
         // SAFETY: the kernel's block, offsets that ascend within the values, a carry and a key per block, and a ticket
         // that every launch leaves at 0.
-        Ok(unsafe { Launch::new(call, Shape::linear(self.grid, best::BLOCK)) })
+        let launch = unsafe { Launch::new(call, Shape::linear(self.grid, best::BLOCK)) };
+        Ok(launch.using(uses).using([self.carries.writes(), self.keys.writes(), self.ticket.writes()]))
     }
 
     /// Starts the reduction of the segments, which writes a result for each, in stream order.
@@ -80,8 +86,13 @@ impl<K: SegmentedReduceKernel> SegmentedReduce<K> {
     /// # Errors
     /// Those of [`SegmentedReduce::prepare`], [`Error::Argument`](crate::Error::Argument) if the module lacks the
     /// kernel, and the errors of the device.
-    pub fn launch(&self, values: &Buffer<K::Value>, results: &mut Buffer<K::Value>) -> Result<()> {
-        run(&self.module, &self.prepare(values, results)?)
+    pub fn launch<'a>(
+        &self,
+        values: impl Into<View<'a, K::Value>>,
+        results: impl Into<ViewMut<'a, K::Value>>,
+    ) -> Result<()> {
+        let (values, results) = (values.into(), results.into());
+        run(&self.module, &self.prepare(values, results.as_view())?)
     }
 }
 
@@ -90,16 +101,18 @@ impl Device {
     ///
     /// # Errors
     /// Those of [`SegmentedReduce::new`] and [`SegmentedReduce::launch`].
-    pub fn segmented_reduce_with<K: SegmentedReduceKernel>(
+    pub fn segmented_reduce_with<'a, K: SegmentedReduceKernel>(
         &self,
         module: &Module,
         kernel: K,
-        values: &Buffer<K::Value>,
+        values: impl Into<View<'a, K::Value>>,
         offsets: &[u64],
     ) -> Result<Buffer<K::Value>> {
+        let values = values.into();
         values.require_on(self, "the vector")?;
+        let module = &module.on(self)?;
         let plan = SegmentedReduce::new(module, kernel, values.len(), offsets)?;
-        let mut results = module.device().uninit(plan.segments())?;
+        let mut results = self.uninit(plan.segments())?;
         plan.launch(values, &mut results)?;
         // The plan's memory is released on return.
         self.synchronize()?;

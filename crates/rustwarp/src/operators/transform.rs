@@ -1,7 +1,7 @@
 //! Every element converted.
 
 use super::{TransformKernel, run};
-use crate::backend::Shape;
+use crate::backend::{Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::{Device, Module};
 use crate::error::Result;
@@ -35,12 +35,18 @@ impl<K: TransformKernel> Transform<K> {
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for memory of another length,
     /// [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
-    pub fn prepare<'a>(&'a self, input: &'a Buffer<K::Input>, output: &'a Buffer<K::Value>) -> Result<Launch<'a>> {
-        let device = self.module.device();
+    pub fn prepare<'a>(
+        &'a self,
+        input: impl Into<View<'a, K::Input>>,
+        output: impl Into<View<'a, K::Value>>,
+    ) -> Result<Launch<'a>> {
+        let (device, input, output) = (self.module.device(), input.into(), output.into());
         input.require(device, self.n, "the input")?;
-        output.require_output(device, self.n, &[input.address()])?;
+        output.require_output(device, self.n, &[input.span()])?;
         // SAFETY: input and output have the same length and are separate memory.
-        Ok(unsafe { Launch::new(K::call(input.slice(self.n), output.ptr()), Shape::linear(self.grid, BLOCK)) })
+        let launch =
+            unsafe { Launch::new(K::call(input.slice(self.n), output.ptr()), Shape::linear(self.grid, BLOCK)) };
+        Ok(launch.using([input.reads(), output.writes()]))
     }
 
     /// Starts the transformation of the input into the output, in stream order.
@@ -48,8 +54,13 @@ impl<K: TransformKernel> Transform<K> {
     /// # Errors
     /// Those of [`Transform::prepare`], [`Error::Argument`](crate::Error::Argument) if the module lacks the kernel, and
     /// the errors of the device.
-    pub fn launch(&self, input: &Buffer<K::Input>, output: &mut Buffer<K::Value>) -> Result<()> {
-        run(&self.module, &self.prepare(input, output)?)
+    pub fn launch<'a>(
+        &self,
+        input: impl Into<View<'a, K::Input>>,
+        output: impl Into<ViewMut<'a, K::Value>>,
+    ) -> Result<()> {
+        let (input, output) = (input.into(), output.into());
+        run(&self.module, &self.prepare(input, output.as_view())?)
     }
 }
 
@@ -58,14 +69,16 @@ impl Device {
     ///
     /// # Errors
     /// Those of [`Transform::new`] and [`Transform::launch`].
-    pub fn transform_with<K: TransformKernel>(
+    pub fn transform_with<'a, K: TransformKernel>(
         &self,
         module: &Module,
         kernel: K,
-        input: &Buffer<K::Input>,
+        input: impl Into<View<'a, K::Input>>,
     ) -> Result<Buffer<K::Value>> {
+        let input = input.into();
         input.require_on(self, "the input")?;
-        let mut output = module.device().uninit(input.len())?;
+        let module = &module.on(self)?;
+        let mut output = self.uninit(input.len())?;
         Transform::new(module, kernel, input.len())?.launch(input, &mut output)?;
         self.synchronize()?;
         Ok(output)

@@ -300,10 +300,11 @@ fn chunk_total<O: Operator<T>, T: Pod, const W: usize>(chunk: &[T; W]) -> T {
 /// The scan of a chunk that `before` precedes.
 #[inline(always)]
 fn scan_chunk<O: Operator<T>, T: Pod, const W: usize>(mut chunk: [T; W], mut before: T, exclusive: u32) -> [T; W] {
-    unroll!(k < W => {
+    let mut step = |k: usize| {
         let after = O::combine(before, chunk[k]);
         chunk[k] = if exclusive != 0 { before } else { after };
         before = after;
-    });
+    };
+    unroll!(k < W => { step(k) });
     chunk
 }

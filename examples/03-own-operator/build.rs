@@ -1,0 +1,12 @@
+//! Compiles the kernels to PTX.
+
+use std::{env, path::PathBuf};
+
+use cuda_builder::{Arch, CudaBuilder, Error};
+
+fn main() -> Result<(), Error> {
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    // PTX for an architecture runs on every later GPU.
+    CudaBuilder::new("kernels").arch(Arch::Compute75).copy_to(out.join("kernels.ptx")).build()?;
+    Ok(())
+}
