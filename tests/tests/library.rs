@@ -32,6 +32,25 @@ fn reductions() {
 }
 
 #[test]
+fn means_and_variances() {
+    let device = sim();
+    // Far from 0: sums of squares would lose the variance.
+    let values: Vec<f32> = numbers(1003).iter().map(|x| x + 1e6).collect();
+    let x = device.upload(&values).expect("memory");
+    let found = device.mean_variance(&x).expect("moments").expect("elements");
+    let mean = values.iter().map(|&x| f64::from(x)).sum::<f64>() / 1003.0;
+    let variance = values.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / 1003.0;
+    assert!((found.mean - mean).abs() <= 1e-15 * mean, "{found:?}, not {mean}");
+    assert!((found.variance - variance).abs() <= 1e-12 * variance, "{found:?}, not {variance}");
+    let bytes = device.upload(&[i64::MAX, i64::MIN]).expect("memory");
+    let found = device.mean_variance(&bytes).expect("moments").expect("elements");
+    assert_eq!((found.mean, found.variance), (0.0, (1_u128 << 126) as f64));
+    assert_eq!(device.mean_variance(&device.upload::<u32>(&[]).expect("memory")).expect("moments"), None);
+    let with_nan = device.upload(&[1.0, f64::NAN]).and_then(|x| device.mean_variance(&x)).expect("moments");
+    assert!(with_nan.is_some_and(|found| found.mean.is_nan() && found.variance.is_nan()));
+}
+
+#[test]
 fn segments() {
     let x = sim().upload(&[9, 1, 2, 4, 9]).expect("memory");
     let sums = |offsets: &[u64]| rustwarp::segreduce::sum(&x, offsets).and_then(|sums| sums.download());

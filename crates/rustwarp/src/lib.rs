@@ -12,7 +12,7 @@
 //!   Functions take whole buffers or parts of them, [`View`] and [`ViewMut`].
 //! - [`Device::stream`], [`Event`], [`Pending`], [`PinnedBuffer`], [`Graph`]: work that runs asynchronously. Only what
 //!   its documentation says waits; errors surface where results are awaited. `Device::…_async` start a function.
-//! - One module per family, each with plain functions over buffers: [`mod@vecadd`], [`mod@dot`], [`mod@reduce`],
+//! - One module per family, each with plain functions over buffers: [`mod@vecadd`], [`mod@dot`], [`mod@reduce`], [`moments`],
 //!   [`mod@segreduce`], [`mod@scan`], [`mod@histogram`], [`mod@transpose`], [`mod@matmul`], [`mod@conv1d`],
 //!   [`mod@conv2d`]. Matrices are row-major. A function that returns a value waits for it; one that returns a buffer
 //!   starts the work that writes it, and `…_into` writes to memory of the caller.
@@ -49,6 +49,7 @@ pub mod dot;
 pub mod filter;
 pub mod histogram;
 pub mod matmul;
+pub mod moments;
 pub mod operators;
 pub mod reduce;
 pub mod scan;

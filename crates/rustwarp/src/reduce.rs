@@ -165,7 +165,8 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has less memory free.
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
-        let config = config(device.backend().info(), n, best::BLOCK, tuning)?;
+        let tuned = Tuned { block: best::BLOCK, blocks_per_sm: best::blocks_per_sm(O::NAME, T::NAME) };
+        let config = config(device.backend().info(), n, tuned, tuning)?;
         Ok(Self {
             n,
             config,
@@ -235,7 +236,8 @@ impl<O: Op<T>, T: Element, H: Handle> ArgPlan<O, T, H> {
     /// # Errors
     /// Those of [`Plan::new`].
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
-        let config = config(device.backend().info(), n, kernels_gpu::reduce::arg::BLOCK, tuning)?;
+        let tuned = Tuned { block: kernels_gpu::reduce::arg::BLOCK, blocks_per_sm: best::BLOCKS_PER_SM };
+        let config = config(device.backend().info(), n, tuned, tuning)?;
         Ok(Self {
             n,
             config,
@@ -287,13 +289,14 @@ impl<O: Op<T>, T: Element> ArgPlan<O, T> {
 /// # Errors
 /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support.
 pub fn scratch_bytes<T>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
-    let blocks = config(info, n, best::BLOCK, tuning)?.grid;
+    let tuned = Tuned { block: best::BLOCK, blocks_per_sm: best::BLOCKS_PER_SM };
+    let blocks = config(info, n, tuned, tuning)?.grid;
     Ok(u64::from(blocks) * size_of::<T>() as u64 + size_of::<u32>() as u64)
 }
 
 /// The configuration of a launch for `n` elements; see [`Plan`].
-fn config(info: &DeviceInfo, n: usize, block: u32, tuning: Tuning) -> Result<LastBlock> {
-    LastBlock::new(info, n as u64, PER_THREAD, Tuned { block, blocks_per_sm: best::BLOCKS_PER_SM }, tuning)
+fn config(info: &DeviceInfo, n: usize, tuned: Tuned, tuning: Tuning) -> Result<LastBlock> {
+    LastBlock::new(info, n as u64, PER_THREAD, tuned, tuning)
 }
 
 impl Device {

@@ -29,6 +29,8 @@ pub trait Number: Pod + PartialEq + Scalar + Instance + WarpShuffleValue + Redux
     fn minimum(self, other: Self) -> Self;
     /// Whether both are the same number: NaN is the same as NaN, and -0 is not +0.
     fn same(self, other: Self) -> bool;
+    /// The nearest `f64`.
+    fn to_f64(self) -> f64;
 }
 
 macro_rules! integer {
@@ -53,6 +55,10 @@ macro_rules! integer {
             #[inline(always)]
             fn same(self, other: Self) -> bool {
                 self == other
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self as f64
             }
         }
     )* };
@@ -81,6 +87,10 @@ macro_rules! float {
             #[inline(always)]
             fn same(self, other: Self) -> bool {
                 self.to_bits() == other.to_bits() || self.is_nan() && other.is_nan()
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self as f64
             }
         }
     )* };

@@ -31,6 +31,12 @@ pub const BLOCK: u32 = 512;
 /// block. (H200, 2^22 f32 from cold memory: 12.0 us with 2, 13.9 us with 4.)
 pub const BLOCKS_PER_SM: u32 = 2;
 
+/// Blocks per multiprocessor for this operation and type, by their names. The kernels of maxima and minima of f64 take
+/// 70 registers, so that a multiprocessor has room for one block of them; a second one would begin when the first ends.
+pub const fn blocks_per_sm(operation: &str, element: &str) -> u32 {
+    if is_one_of(element, &["f64"]) && is_one_of(operation, &["max", "min"]) { 1 } else { BLOCKS_PER_SM }
+}
+
 /// 16-byte loads in flight per thread.
 pub const UNROLL: usize = 8;
 
@@ -109,7 +115,7 @@ pub unsafe fn transform_reduce<O: Operator<T>, I: Pod, T: Pod>(
 /// # Safety
 /// The requirements are those of [`transform_reduce`].
 #[inline(always)]
-unsafe fn grid_value<O: Operator<T>, I: Pod, T: Pod>(
+pub unsafe fn grid_value<O: Operator<T>, I: Pod, T: Pod>(
     input: &[I],
     map: impl Fn(I) -> T + Copy,
     partials: *mut T,

@@ -70,6 +70,8 @@ pub mod interleaved_strided;
 pub mod kogge_stone;
 #[cfg(feature = "ladders")]
 pub mod many_per_thread;
+#[cfg(feature = "ladders")]
+pub mod moments;
 pub mod ordered;
 #[cfg(feature = "ladders")]
 pub mod pairwise;

@@ -13,6 +13,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rustwarp-std", &["rustwarp-std-macros"]),
     ("kernels-gpu", &["rustwarp-std"]),
     ("test-kernels", &["rustwarp-std", "kernels-gpu"]),
+    ("test-operators", &["rustwarp-std", "kernels-gpu"]),
     ("rustwarp-driver", &[]),
     ("ptx_sim", &[]),
     ("ptx_sim-fuzz", &["ptx_sim"]),
@@ -24,7 +25,17 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("docs-generator", &["host", "ladders", "rustwarp"]),
     (
         "tests",
-        &["ladders", "rustwarp", "host", "kernels-gpu", "test-kernels", "rustwarp-std", "ptx_sim", "rustwarp-builder"],
+        &[
+            "ladders",
+            "rustwarp",
+            "host",
+            "kernels-gpu",
+            "test-kernels",
+            "test-operators",
+            "rustwarp-std",
+            "ptx_sim",
+            "rustwarp-builder",
+        ],
     ),
     ("xtask", &["rustwarp-builder", "rustwarp-driver"]),
 ];

@@ -13,7 +13,7 @@ use super::problem::{awkward_lengths, bench_lengths};
 use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, RungId, Work};
 use crate::error::Result;
 use crate::kernels::spelling::{BLOCK_SIZE, N};
-use kernels_gpu::reduce::{Max, Min, best, double_accumulator::Widen};
+use kernels_gpu::reduce::{Max, Min, best, double_accumulator::Widen, moments};
 use launches::{Blueprint, Scratch};
 use rustwarp::backend::{Backend, Buffer, Module, require_memory};
 use rustwarp::element::{Dtype, Element};
@@ -129,6 +129,10 @@ impl<O: Operation<T> + Reduces, T: Element + Widen> Ladder for Reduce<O, T> {
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
         match &rung.kernel {
             Planned::Here(kernel) => kernel.entries(&rung.block.kernels()),
+            // The mean and variance are sums, too; no rung launches them.
+            Planned::ByLibrary if O::REDUCTION == Reduction::Sum => {
+                vec![Entry::of(best::reduce_best::<O, T>), Entry::of(moments::reduce_mean_variance::<T>)]
+            }
             Planned::ByLibrary => vec![Entry::of(best::reduce_best::<O, T>)],
         }
     }
