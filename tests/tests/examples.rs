@@ -9,6 +9,7 @@ use tests::project::{cargo, printed};
 const EXAMPLES: &[(&str, Option<&str>)] = &[
     ("01-first-sum", Some("1 + 2 + … + 1000 = 500500 on")),
     ("02-own-kernel", Some("position: [999.0, 1.0, 1.0]")),
+    ("03-own-operator", Some("Summary { min: 0.0, max: 10006.0,")),
     ("04-image-pipeline", Some("451 x 300 pixels")),
     ("05-streams-and-graphs", Some("sums of four batches: [65536, 131072, 196608, 262144]")),
     ("06-several-devices", Some("sum: 5000050000")),

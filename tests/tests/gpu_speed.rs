@@ -1,5 +1,5 @@
-//! Speed on a GPU: `best` beside the other rungs of its ladder, and operators of another crate beside the library's sum.
-//! The tests are compiled with `--features gpu` only; then a missing GPU is a failure. Each prints its times.
+//! Speed on a GPU: `best` beside the other rungs of its ladder, and operators of another crate beside the library's
+//! sum. The tests are compiled with `--features gpu` only; then a missing GPU is a failure. Each prints its times.
 
 use bytemuck::Pod;
 use kernels_gpu::operator::launch::{ReduceKernel, ScanKernel, SegmentedReduceKernel, TransformKernel};

@@ -173,8 +173,8 @@ fn packages(asked: &[String]) -> Result<Vec<(String, PathBuf, Modules)>> {
                     Ok((base.to_string_lossy().into_owned(), folder.to_owned(), Modules::Whole))
                 }
                 _ => bail!(
-                    "unknown crate of kernels `{name}`; expected kernels-gpu, test-kernels, test-operators, or a folder with \
-                     a Cargo.toml"
+                    "unknown crate of kernels `{name}`; expected kernels-gpu, test-kernels, test-operators, or a \
+                     folder with a Cargo.toml"
                 ),
             }
         })

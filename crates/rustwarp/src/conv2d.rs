@@ -117,8 +117,8 @@ pub fn marches(frame: Frame) -> bool {
     frame.mask_columns == size && frame.rows >= size && frame.columns >= size && best::SIZES.contains(&size)
 }
 
-/// Largest number of rows and of columns of a mask by which all channels of a pixel are filtered together. (H200, 4096 x
-/// 4096 x 3 f32 by 5 x 5: 580 us, and 641 us channel by channel, whose loads skip two elements of three. Larger masks
+/// Largest number of rows and of columns of a mask by which all channels of a pixel are filtered together. (H200, 4096
+/// x 4096 x 3 f32 by 5 x 5: 580 us, and 641 us channel by channel, whose loads skip two elements of three. Larger masks
 /// are limited by arithmetic.)
 const MAX_SHARED_MASK: u32 = 5;
 
@@ -213,8 +213,8 @@ impl<T: Element + Sample, H: Handle> Plan<T, H> {
             _ => call(Operands { input, mask, taps: &self.taps, frame }, self.strip, output),
         };
         // SAFETY: picture and mask have the sizes of the frame, the block is the kernel's, the strips or tiles cover
-        // the picture, and the shared memory is the tile's; a thread per pixel filters three or four channels, which are
-        // all.
+        // the picture, and the shared memory is the tile's; a thread per pixel filters three or four channels, which
+        // are all.
         let launch = unsafe { Launch::new(call, self.shape) };
         Ok(launch.using([picture.reads(), self.mask.reads(), uses_output]))
     }

@@ -4,9 +4,9 @@
 //! are a sample is estimated by `n / (n - 1)` times as much. NaN or an infinity among the elements gives NaN for both.
 //!
 //! - *Error bound*: let `d` be [`Plan::depth`], `epsilon` that of f64, and `s` the distance of the first element from
-//!   the mean. The mean differs from the exact one by at most `epsilon * (|mean| + (d + 2) * (mean distance from the first
-//!   element))`, the variance by at most `3 * (d + 3) * epsilon * (variance + s^2)`. Elements of i64 and u64 are rounded
-//!   to f64 first.
+//!   the mean. The mean differs from the exact one by at most `epsilon * (|mean| + (d + 2) * (mean distance from the
+//!   first element))`, the variance by at most `3 * (d + 3) * epsilon * (variance + s^2)`. Elements of i64 and u64 are
+//!   rounded to f64 first.
 //! - *Determinism*: the same bits on every run on devices with the same number of multiprocessors.
 //! - *Source*: T. Chan, G. Golub, R. LeVeque, "Algorithms for Computing the Sample Variance" (1983), with sums of
 //!   distances from the first element. The kernel is `kernels_gpu::reduce::moments`.

@@ -6,8 +6,8 @@
 //!
 //! - *Error bound*: that of [`reduce`](mod@crate::reduce), with [`Plan::depth`] of this module.
 //! - *Determinism*: the same bits on every run on devices with the same number of multiprocessors.
-//! - *Choice*: equal parts of elements and segment ends for all blocks, which suit any mix of lengths; a warp per segment
-//!   where lengths are about the same and suit a warp.
+//! - *Choice*: equal parts of elements and segment ends for all blocks, which suit any mix of lengths; a warp per
+//!   segment where lengths are about the same and suit a warp.
 //! - *Source*: D. Merrill and M. Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication" (2016), for equal
 //!   parts of elements and ends. The kernels are
 //!   `kernels_gpu::segreduce::{best, warp_per_segment}`.
@@ -230,9 +230,9 @@ impl<O: Op<T>, T: Element> Plan<O, T> {
     }
 }
 
-/// Mean length of segments, in bytes, from which a warp per segment is faster than equal parts. (H200, f32: 2^28 elements
-/// in segments of 128 take 374 us, in parts 395; in segments of 16 they take 2.5 ms, in parts 458 us. 2^22 in segments of
-/// 0 to 255 take 13.1 us, in parts 19.5.)
+/// Mean length of segments, in bytes, from which a warp per segment is faster than equal parts. (H200, f32: 2^28
+/// elements in segments of 128 take 374 us, in parts 395; in segments of 16 they take 2.5 ms, in parts 458 us. 2^22 in
+/// segments of 0 to 255 take 13.1 us, in parts 19.5.)
 const WARP_BYTES: u64 = 448;
 
 /// Warps per multiprocessor that a warp per segment occupies.

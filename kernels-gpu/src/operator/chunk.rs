@@ -1,7 +1,7 @@
 //! Chunks: the fewest neighbouring values that fill a multiple of 16 bytes.
 //!
-//! A thread loads a chunk in as many instructions as it has 16 bytes. One value of 16, 32 or 48 bytes is a chunk, two of
-//! 24, four of 4, 12 or 20, and so on.
+//! A thread loads a chunk in as many instructions as it has 16 bytes. One value of 16, 32 or 48 bytes is a chunk, two
+//! of 24, four of 4, 12 or 20, and so on.
 
 use bytemuck::Pod;
 use core::mem::MaybeUninit;
@@ -69,8 +69,8 @@ pub const fn width(bytes: usize) -> usize {
     width
 }
 
-/// Whether values of this size are loaded in chunks. Those of an odd size above 8 bytes are not: their chunks would take
-/// too many registers.
+/// Whether values of this size are loaded in chunks. Those of an odd size above 8 bytes are not: their chunks would
+/// take too many registers.
 pub const fn fits(bytes: usize) -> bool {
     bytes * width(bytes) <= 128
 }
@@ -79,9 +79,9 @@ pub const fn fits(bytes: usize) -> bool {
 /// flight to cover the latency of memory, and all that fits in registers beside the rest.
 pub const fn most_rows(bytes: usize) -> usize {
     match bytes {
-        ..=16 => 8,
-        ..=32 => 4,
-        ..=64 => 2,
+        0..=16 => 8,
+        17..=32 => 4,
+        33..=64 => 2,
         _ => 1,
     }
 }

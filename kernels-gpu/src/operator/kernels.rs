@@ -117,8 +117,8 @@ macro_rules! scan_kernel {
     };
 }
 
-/// Declares a kernel that reduces each segment of a vector by an [`Operator`](crate::operator::Operator), over values of
-/// at most 32 bytes: `pub fn NAME<OPERATOR>(TYPE)`.
+/// Declares a kernel that reduces each segment of a vector by an [`Operator`](crate::operator::Operator), over values
+/// of at most 32 bytes: `pub fn NAME<OPERATOR>(TYPE)`.
 #[macro_export]
 macro_rules! segmented_reduce_kernel {
     ($(#[$meta:meta])* $vis:vis fn $name:ident<$operator:ty>($value:ty)) => {
@@ -165,7 +165,8 @@ macro_rules! segmented_reduce_kernel {
     };
 }
 
-/// Declares a kernel that converts every element by an expression: `pub fn NAME(ELEMENT: TYPE) -> RESULT { EXPRESSION }`.
+/// Declares a kernel that converts every element by an expression: `pub fn NAME(ELEMENT: TYPE) -> RESULT { EXPRESSION
+/// }`.
 #[macro_export]
 macro_rules! transform_kernel {
     ($(#[$meta:meta])* $vis:vis fn $name:ident($element:ident: $input:ty) -> $value:ty $map:block) => {
@@ -205,7 +206,7 @@ macro_rules! transform_kernel {
 macro_rules! kernel_name {
     ($(#[$meta:meta])* $vis:vis $name:ident) => {
         $(#[$meta])*
-        #[allow(non_camel_case_types, reason = "it has the name of the kernel")]
+        #[expect(non_camel_case_types, reason = "it has the name of the kernel")]
         #[derive(Clone, Copy, Debug)]
         $vis struct $name;
     };

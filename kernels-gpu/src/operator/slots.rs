@@ -27,7 +27,8 @@ static mut WIDE_WARP_RESULTS: [MaybeUninit<Wide>; WARP as usize] = [MaybeUninit:
 /// The first of 32 slots for values of this type. Every call returns the same slots.
 #[inline(always)]
 pub fn of_warps<V: Copy>() -> *mut V {
-    const { assert!(size_of::<V>() <= MAX_BYTES && align_of::<V>() <= 16, "values of operators have at most 64 bytes") };
+    const { assert!(size_of::<V>() <= MAX_BYTES, "values of operators have at most 64 bytes") };
+    const { assert!(align_of::<V>() <= 16, "values of operators are aligned to at most 16 bytes") };
     if const { size_of::<V>() <= size_of::<Narrow>() } {
         (&raw mut WARP_RESULTS).cast()
     } else {

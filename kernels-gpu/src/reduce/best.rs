@@ -78,8 +78,8 @@ pub const ANY_BLOCK: u32 = 256;
 /// loads. The exchange of rows by an operator that does not commute takes more of them.
 pub const fn any_blocks_per_sm(bytes: usize, commutative: bool) -> u32 {
     match bytes {
-        ..=16 if commutative => 4,
-        ..=32 => 3,
+        0..=16 if commutative => 4,
+        0..=32 => 3,
         _ => 2,
     }
 }
@@ -134,8 +134,8 @@ pub unsafe fn grid_value<O: Operator<T>, I: Pod, T: Pod>(
     unsafe { grid_reduce::<O, T>(value, partials, ticket) }
 }
 
-/// The thread's share of elements of which `W` are a chunk. It has a running result for each element of a chunk if values
-/// are small, whose vectors are then combined as they are; several large ones would take too many registers.
+/// The thread's share of elements of which `W` are a chunk. It has a running result for each element of a chunk if
+/// values are small, whose vectors are then combined as they are; several large ones would take too many registers.
 #[inline(always)]
 fn slice_reduce<O: Operator<T>, I: Pod, T: Pod, const W: usize>(input: &[I], map: impl Fn(I) -> T + Copy) -> T {
     if const { size_of::<T>() * W <= 16 } {

@@ -1,8 +1,8 @@
 //! Maxima and minima of `f64` by integers of the same order.
 //!
-//! The maximum of IEEE 754-2019 of two `f64` takes about ten instructions, for NaN and for zeros of both signs, one after
-//! the other. An `f64` becomes an integer of the same order once, in a few instructions, and a maximum of integers takes
-//! four.
+//! The maximum of IEEE 754-2019 of two `f64` takes about ten instructions, for NaN and for zeros of both signs, one
+//! after the other. An `f64` becomes an integer of the same order once, in a few instructions, and a maximum of
+//! integers takes four.
 
 use crate::operator::Operator;
 

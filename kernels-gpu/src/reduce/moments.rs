@@ -36,8 +36,8 @@ impl Operator<Sums> for Add {
     }
 }
 
-/// Writes the mean to `output[0]` and the variance, which is the mean square distance from it, to `output[1]`. NaN or an
-/// infinity among the elements gives NaN.
+/// Writes the mean to `output[0]` and the variance, which is the mean square distance from it, to `output[1]`. NaN or
+/// an infinity among the elements gives NaN.
 ///
 /// # Safety
 /// The block is a multiple of 32; `input` has an element; `partials` has one element per block and is used by this

@@ -14,7 +14,8 @@ pub trait Sample: Pod + PartialEq + core::fmt::Debug {
 
 /// Declares an operator on a type, and its kernels.
 macro_rules! operator {
-    ($operator:ident($value:ty), commutative: $commutative:literal, identity: $identity:expr, $a:ident, $b:ident => $combine:expr;
+    ($operator:ident($value:ty), commutative: $commutative:literal, identity: $identity:expr,
+     $a:ident, $b:ident => $combine:expr;
      $reduce:ident, $scan:ident $(, $segmented:ident)?) => {
         /// See the type of its values.
         pub struct $operator;

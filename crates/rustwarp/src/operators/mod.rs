@@ -1,7 +1,7 @@
 //! Reductions, scans, segmented reductions and transformations by an operator of your own, over values of your own.
 //!
-//! A crate of kernels declares them with the macros of [`kernels_gpu::operator`]; [`Device::load`] loads its PTX. A
-//! kernel is passed by its name, which is a unit struct:
+//! A crate of kernels declares them with the macros of [`kernels_gpu::operator`]; [`Device::load`](crate::Device::load)
+//! loads its PTX. A kernel is passed by its name, which is a unit struct:
 //!
 //! ```ignore
 //! let module = device.load(PTX.as_bytes(), "kernels.ptx")?;
@@ -9,16 +9,16 @@
 //! let compositions = device.scan_with(&module, kernels::compositions, &maps, Kind::Inclusive)?;
 //! ```
 //!
-//! [`Reduce`], [`Scan`], [`SegmentedReduce`] and [`Transform`] are plans, as those of the other modules: they choose the
-//! launch configuration and allocate scratch memory once. They check lengths and devices. What they cannot check is that
-//! a module's entry is the kernel that the struct names: as a family's PTX is trusted to be the build of `kernels-gpu`, a
-//! module is trusted to be the build of the crate that declares the kernel.
+//! [`Reduce`], [`Scan`], [`SegmentedReduce`] and [`Transform`] are plans, as those of the other modules: they choose
+//! the launch configuration and allocate scratch memory once. They check lengths and devices. What they cannot check is
+//! that a module's entry is the kernel that the struct names: as a family's PTX is trusted to be the build of
+//! `kernels-gpu`, a module is trusted to be the build of the crate that declares the kernel.
 //!
 //! - *Determinism*: the same bits on every run on devices with the same number of multiprocessors; of a scan, on every
 //!   device.
 //! - *Order*: values are combined in their order by operators that do not commute
-//!   ([`Operator::COMMUTATIVE`](kernels_gpu::operator::Operator::COMMUTATIVE)), and in an order that suits the device by
-//!   those that do.
+//!   ([`Operator::COMMUTATIVE`]), and in an order that suits the device
+//!   by those that do.
 
 mod reduce;
 mod scan;

@@ -77,8 +77,8 @@ impl<K: ReduceKernel> Reduce<K> {
     /// is the operator's identity.
     ///
     /// # Errors
-    /// Those of [`Reduce::prepare`], [`Error::Argument`](crate::Error::Argument) if the module lacks the kernel, and the
-    /// errors of the device.
+    /// Those of [`Reduce::prepare`], [`Error::Argument`](crate::Error::Argument) if the module lacks the kernel, and
+    /// the errors of the device.
     pub fn launch<'a>(
         &self,
         input: impl Into<View<'a, K::Input>>,

@@ -73,7 +73,7 @@ impl<K: ScanKernel> Scan<K> {
 }
 
 impl Device {
-    /// Scans the input by a kernel of the module: [`Scan`], once.
+    /// Scans the input by a kernel of the module: [`Scan`], once. It starts the work.
     ///
     /// # Errors
     /// Those of [`Scan::new`] and [`Scan::launch`].
@@ -90,8 +90,6 @@ impl Device {
         let mut output = self.uninit(input.len())?;
         let plan = Scan::new(module, kernel, input.len(), kind)?;
         plan.launch(input, &mut output)?;
-        // The plan's memory is released on return.
-        self.synchronize()?;
         Ok(output)
     }
 }

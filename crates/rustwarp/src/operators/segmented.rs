@@ -11,8 +11,8 @@ use kernels_gpu::segreduce::best;
 use std::marker::PhantomData;
 
 /// A segmented reduction of a number of elements by a kernel of
-/// [`segmented_reduce_kernel!`](kernels_gpu::segmented_reduce_kernel), with its offsets, launch configuration and scratch
-/// memory. It can be launched any number of times, without further allocations.
+/// [`segmented_reduce_kernel!`](kernels_gpu::segmented_reduce_kernel), with its offsets, launch configuration and
+/// scratch memory. It can be launched any number of times, without further allocations.
 pub struct SegmentedReduce<K: SegmentedReduceKernel> {
     module: Module,
     n: usize,
@@ -30,8 +30,8 @@ impl<K: SegmentedReduceKernel> SegmentedReduce<K> {
     /// kernel of the module, and copies the offsets to the device.
     ///
     /// # Errors
-    /// Those of [`require_offsets`], and [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has less memory
-    /// free.
+    /// Those of [`require_offsets`], and [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has less
+    /// memory free.
     pub fn new(module: &Module, _: K, n: usize, offsets: &[u64]) -> Result<Self> {
         require_offsets(offsets, n as u64)?;
         let device = module.device();
@@ -97,7 +97,7 @@ impl<K: SegmentedReduceKernel> SegmentedReduce<K> {
 }
 
 impl Device {
-    /// Reduces each segment by a kernel of the module: [`SegmentedReduce`], once.
+    /// Reduces each segment by a kernel of the module: [`SegmentedReduce`], once. It starts the work.
     ///
     /// # Errors
     /// Those of [`SegmentedReduce::new`] and [`SegmentedReduce::launch`].
@@ -114,8 +114,6 @@ impl Device {
         let plan = SegmentedReduce::new(module, kernel, values.len(), offsets)?;
         let mut results = self.uninit(plan.segments())?;
         plan.launch(values, &mut results)?;
-        // The plan's memory is released on return.
-        self.synchronize()?;
         Ok(results)
     }
 }

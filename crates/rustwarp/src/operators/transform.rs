@@ -9,8 +9,8 @@ use crate::launch::{Launch, require_grid};
 use kernels_gpu::operator::transform::{BLOCK, per_thread};
 use std::marker::PhantomData;
 
-/// A transformation of a number of elements by a kernel of [`transform_kernel!`](kernels_gpu::transform_kernel), with its
-/// launch configuration. It can be launched any number of times.
+/// A transformation of a number of elements by a kernel of [`transform_kernel!`](kernels_gpu::transform_kernel), with
+/// its launch configuration. It can be launched any number of times.
 pub struct Transform<K: TransformKernel> {
     module: Module,
     n: usize,
@@ -65,7 +65,7 @@ impl<K: TransformKernel> Transform<K> {
 }
 
 impl Device {
-    /// Converts every element by a kernel of the module: [`Transform`], once.
+    /// Converts every element by a kernel of the module: [`Transform`], once. It starts the work.
     ///
     /// # Errors
     /// Those of [`Transform::new`] and [`Transform::launch`].
@@ -80,7 +80,6 @@ impl Device {
         let module = &module.on(self)?;
         let mut output = self.uninit(input.len())?;
         Transform::new(module, kernel, input.len())?.launch(input, &mut output)?;
-        self.synchronize()?;
         Ok(output)
     }
 }

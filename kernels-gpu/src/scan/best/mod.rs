@@ -65,7 +65,10 @@ static mut TICKET: MaybeUninit<u64> = MaybeUninit::uninit();
 /// # Safety
 /// [`BLOCK`] threads, one block per tile; `output` has as many elements as `input` and does not overlap it; `state` has
 /// [`state_words()`], all 0 before its first launch, and is used by one launch at a time and only by this kernel.
-#[cfg_attr(feature = "ladders", kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64], for R in [1, 8]))]
+#[cfg_attr(
+    feature = "ladders",
+    kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64], for R in [1, 8])
+)]
 pub unsafe fn scan_best<O: Op<T>, T: Number, const R: usize>(
     input: &[T],
     exclusive: u32,
