@@ -66,8 +66,7 @@ impl<T: Element, H: Handle> Plan<T, H> {
     /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has less memory free.
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
-        let blocks_per_sm = best::any_blocks_per_sm(size_of::<moments::Sums>(), true);
-        let tuned = Tuned { block: moments::BLOCK, blocks_per_sm };
+        let tuned = Tuned { block: moments::BLOCK, blocks_per_sm: moments::BLOCKS_PER_SM };
         let per_thread = best::per_thread(size_of::<T>());
         let config = LastBlock::new(device.backend().info(), n as u64, per_thread, tuned, tuning)?;
         Ok(Self {

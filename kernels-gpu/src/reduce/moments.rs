@@ -13,6 +13,9 @@ use cuda_std::kernel;
 /// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = ANY_BLOCK;
 
+/// Blocks per multiprocessor, for which 66 registers leave room.
+pub const BLOCKS_PER_SM: u32 = 3;
+
 /// Sums of distances and of their squares.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(16))]
