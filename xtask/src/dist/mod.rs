@@ -46,7 +46,7 @@ pub fn run() -> Result<ExitCode> {
     for (name, path) in &tests {
         copy(path, &dist.join("tests").join(name))?;
     }
-    pack_ptx(&dist.join("ptx.tar.gz"))?;
+    pack_ptx(&dist.join("ptx.tar.xz"))?;
     copy_tree(&workspace::peers(), &dist.join("peers"))?;
     copy_tree(&root.join("data"), &dist.join("data"))?;
     for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
@@ -66,10 +66,10 @@ pub fn run() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Packs the PTX and machine code of every crate of kernels, which shrink to a tenth; `run.sh` unpacks them.
+/// Packs the PTX and machine code of every crate of kernels, which shrink to a twentieth; `run.sh` unpacks them.
 fn pack_ptx(archive: &Path) -> Result<()> {
     let mut tar = Command::new("tar");
-    tar.arg("-czf").arg(archive).arg("-C").arg(workspace::ptx_dir());
+    tar.arg("-cJf").arg(archive).arg("-C").arg(workspace::ptx_dir());
     for (package, ..) in workspace::KERNEL_CRATES {
         let mut folders = vec![PathBuf::from(package)];
         while let Some(folder) = folders.pop() {
@@ -83,7 +83,7 @@ fn pack_ptx(archive: &Path) -> Result<()> {
             }
         }
     }
-    command::run(&mut tar).context("tar and gzip are needed")
+    command::run(&mut tar).context("tar and xz are needed")
 }
 
 /// Runs cargo to build, and returns the name and path of each executable.

@@ -5,7 +5,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 [ -d "$here/ptx" ] || {
     mkdir -p "$here/ptx.part"
-    tar -xzf "$here/ptx.tar.gz" -C "$here/ptx.part"
+    tar -xJf "$here/ptx.tar.xz" -C "$here/ptx.part"
     mv "$here/ptx.part" "$here/ptx"
 }
 export RUSTWARP_PTX_DIR="${RUSTWARP_PTX_DIR:-$here/ptx}"
