@@ -1,6 +1,5 @@
 //! The kernels. For the device, each `#[kernel]` is an entry of the PTX. On the host, the function of the same name
 //! takes the kernel's arguments and returns a call that can be launched.
-#![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
 use cuda_std::prelude::*;
 
