@@ -142,6 +142,8 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
 
     let n = 300;
     let x: Vec<f32> = (0..n).map(|i| (i % 8) as f32).collect();
+    let doubles: Vec<f64> = x.iter().map(|&x| f64::from(x)).collect();
+    let integers: Vec<i32> = (0..n as i32).map(|i| i - 150).collect();
     let ones = std::vec![1.0_f32; n];
     let saxpy: Vec<f32> = x.iter().map(|x| 1.0 + 2.0 * x).collect();
     let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
@@ -172,5 +174,13 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
             .input(&x)
             .output(&x.iter().map(|x| x * x).collect::<Vec<f32>>())
             .calls(move |b| guide_square::<f32>(slice(b[0], n), out(b[1]))),
+        Case::new("guide_square", 3, 128)
+            .input(&doubles)
+            .output(&doubles.iter().map(|x| x * x).collect::<Vec<f64>>())
+            .calls(move |b| guide_square::<f64>(slice(b[0], n), out(b[1]))),
+        Case::new("guide_square", 3, 128)
+            .input(&integers)
+            .output(&integers.iter().map(|x| x * x).collect::<Vec<i32>>())
+            .calls(move |b| guide_square::<i32>(slice(b[0], n), out(b[1]))),
     ]
 }

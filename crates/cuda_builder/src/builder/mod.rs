@@ -212,7 +212,8 @@ impl CudaBuilder {
         self
     }
 
-    /// Turns lints off for the whole crate. `#[kernel(allow(…))]` turns them off for one kernel.
+    /// Turns lints off for the whole crate. An exported symbol `rustwarp.allow.<lint>.<entry>` turns one off for a
+    /// kernel.
     pub fn allow(mut self, lints: impl IntoIterator<Item = Lint>) -> Self {
         self.allowed.extend(lints);
         self

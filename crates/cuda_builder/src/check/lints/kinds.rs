@@ -23,7 +23,7 @@ macro_rules! lints {
             /// Every lint.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Name, as `#[kernel(allow(…))]` takes it.
+            /// Name, in messages.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
@@ -98,7 +98,7 @@ impl fmt::Display for Warning {
         if self.entries.len() > 1 {
             write!(f, " and {} more", self.entries.len() - 1)?;
         }
-        write!(f, "; help: {}, or `#[kernel(allow({}))]`", self.lint.help(), self.lint)
+        write!(f, "; help: {}, or turn the lint off by `CudaBuilder::allow([Lint::{:?}])`", self.lint.help(), self.lint)
     }
 }
 

@@ -15,7 +15,7 @@ use super::{Usage, divergence::Divergence, flow::Flow, listing::Listing};
 use kinds::Found;
 pub use kinds::{Lint, Warning};
 
-/// Prefix of the exported symbols by which `#[kernel(allow(…))]` turns lints off: `rustwarp.allow.<lint>.<entry>`.
+/// Prefix of the exported symbols that turn lints off for one entry: `rustwarp.allow.<lint>.<entry>`.
 pub(crate) const ALLOW: &str = "rustwarp.allow.";
 
 /// Returns the warnings about a PTX text, by line. `usages` is what `ptxas` reports about its entries, if it was run;
