@@ -35,7 +35,9 @@ fn a_new_project_passes_its_tests_and_runs() {
     // A mistake in a kernel is an error of the build, at its line.
     let kernels = folder.join("kernels/src/lib.rs");
     let text = fs::read_to_string(&kernels).expect("the kernels");
-    fs::write(&kernels, text.replace("a * x[i]", "a * x[j]")).expect("written");
+    let wrong = text.replace("*y += a * x;", "*y += a * z;");
+    assert_ne!(wrong, text, "the kernel has another text");
+    fs::write(&kernels, wrong).expect("written");
     let output = cargo(&folder, &target, &["build"]);
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && text.contains("kernels/src/lib.rs:"), "{text}");
