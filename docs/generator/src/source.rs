@@ -80,7 +80,15 @@ fn kernel_at<'a>(lines: &[&'a str]) -> Option<(&'a str, String)> {
     if length > LINES {
         text += "\n    // …";
     }
-    Some((name, text))
+    Some((name, without_feature(text)))
+}
+
+/// The attribute of a kernel that is an entry by a feature, in the form of the others.
+fn without_feature(text: String) -> String {
+    let Some(rest) = text.strip_prefix("#[cfg_attr(") else { return text };
+    let parts = rest.split_once("kernel(").and_then(|(_, rest)| rest.split_once(")]"));
+    let Some((arguments, function)) = parts else { return text };
+    format!("#[kernel({})]{function}", arguments.trim_end().trim_end_matches(')'))
 }
 
 fn folder(family: &Family) -> PathBuf {
