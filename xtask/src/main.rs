@@ -50,7 +50,7 @@ enum Task {
     /// Checks the project's rules on structure and text
     Tidy,
     /// Runs every check that needs no GPU
-    Ci,
+    Ci(ci::Options),
 }
 
 /// The command line; the rules of `tidy` are part of its help.
@@ -72,7 +72,7 @@ fn main() -> ExitCode {
         Task::Dist => dist::run(),
         Task::Docs(options) => docs::run(&options),
         Task::Tidy => tidy::run(),
-        Task::Ci => ci::run(),
+        Task::Ci(options) => ci::run(&options),
     };
     match done {
         Ok(code) => code,

@@ -2,8 +2,8 @@
 //!
 //! An `sh` block has a command per line. A `console` block has commands after `$ `, each followed by lines that it
 //! prints: these stand one after the other in the output, up to the amount of space; a line `…` stands for any lines,
-//! and a line that ends in `…` for any rest of a line. A document's commands run in order, from the root of the
-//! project; `cd` changes the folder for those that follow, and `~` is an empty folder in `target`.
+//! and a line that ends in `…` for any rest of a line. A document's blocks run in order, each from the root of the
+//! project; `cd` changes the folder for the rest of its block, and `~` is a folder in `target`, empty at first.
 
 use std::{
     fs,
@@ -31,6 +31,8 @@ pub const PROJECTS: &str = "target/tmp/projects";
 #[derive(Debug, PartialEq, Eq)]
 struct Quoted<'t> {
     line: &'t str,
+    /// Whether it is the first of its block.
+    first: bool,
     /// Lines that it prints.
     output: Vec<&'t str>,
 }
@@ -67,6 +69,9 @@ pub fn run() -> Result<()> {
         fs::create_dir_all(&home).with_context(|| format!("cannot make {}", home.display()))?;
         let mut folder = workspace::root();
         for command in &quoted {
+            if command.first {
+                folder = workspace::root();
+            }
             execute(command, &mut folder, &home).with_context(|| format!("{}: `{}`", path.display(), command.line))?;
         }
     }
@@ -113,20 +118,25 @@ fn execute(quoted: &Quoted<'_>, folder: &mut PathBuf, home: &Path) -> Result<()>
 fn commands(text: &str) -> Vec<Quoted<'_>> {
     let mut found: Vec<Quoted<'_>> = Vec::new();
     let mut fence = None;
+    let mut first = true;
     for line in text.lines() {
-        match (fence, line.strip_prefix("```")) {
-            (Some(_), Some(_)) => fence = None,
-            (None, Some(kind)) => fence = Some(kind),
-            (Some("sh"), None) => {
-                let line = line.split(" #").next().unwrap_or_default().trim();
-                found.extend((!line.is_empty()).then(|| Quoted { line, output: Vec::new() }));
+        let command = match (fence, line.strip_prefix("```")) {
+            (Some(_), Some(_)) => {
+                fence = None;
+                continue;
             }
-            (Some("console"), None) => match (line.strip_prefix("$ "), found.last_mut()) {
-                (Some(line), _) => found.push(Quoted { line, output: Vec::new() }),
-                (None, Some(last)) => last.output.push(line),
-                (None, None) => {}
-            },
-            _ => {}
+            (None, Some(kind)) => {
+                (fence, first) = (Some(kind), true);
+                continue;
+            }
+            (Some("sh"), None) => line.split(" #").next().map(str::trim).filter(|line| !line.is_empty()),
+            (Some("console"), None) => line.strip_prefix("$ "),
+            _ => continue,
+        };
+        match (command, found.last_mut()) {
+            (Some(line), _) => found.push(Quoted { line, first: std::mem::take(&mut first), output: Vec::new() }),
+            (None, Some(last)) if fence == Some("console") => last.output.push(line),
+            (None, _) => {}
         }
     }
     found
@@ -167,9 +177,12 @@ mod tests {
     fn finds_the_commands_and_their_output() {
         let text = "```sh\ncargo xtask demo   # first\n\ncd ~/x\n```\n```rust\nlet x = 1;\n```\n\
                     ```console\n$ cargo run -- list\na  b\n…\n```\n```text\n$ cargo no\n```\n";
-        let [first, second, third] =
-            [("cargo xtask demo", vec![]), ("cd ~/x", vec![]), ("cargo run -- list", vec!["a  b", "…"])]
-                .map(|(line, output)| Quoted { line, output });
+        let [first, second, third] = [
+            ("cargo xtask demo", true, vec![]),
+            ("cd ~/x", false, vec![]),
+            ("cargo run -- list", true, vec!["a  b", "…"]),
+        ]
+        .map(|(line, first, output)| Quoted { line, first, output });
         assert_eq!(commands(text), [first, second, third]);
     }
 

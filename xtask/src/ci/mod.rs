@@ -5,40 +5,88 @@ mod documents;
 use std::{
     fs,
     process::{Command, ExitCode},
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, bail};
-use clap::CommandFactory;
+use clap::{CommandFactory, builder::PossibleValuesParser};
 
 use crate::{Task, command, demo, dist, docs, embed, test, workspace};
 
-/// Runs every check, the cheap ones first.
+/// Options of the task.
+#[derive(clap::Args, Debug)]
+pub struct Options {
+    /// Run these checks only
+    #[arg(value_name = "CHECK", value_parser = PossibleValuesParser::new(CHECKS.map(|(name, _)| name)))]
+    only: Vec<String>,
+}
+
+type Check = fn() -> Result<()>;
+
+/// The checks in their order, the cheap ones first.
+const CHECKS: [(&str, Check); 10] = [
+    ("format", format),
+    ("tasks", documented_tasks),
+    ("clippy", clippy),
+    ("rustdoc", rustdoc),
+    ("test", || test::run(&test::Options::default()).map(drop)),
+    ("docs", || docs::run(&docs::Options { check: true, book: false }).map(drop)),
+    ("demo", || demo::run().map(drop)),
+    ("documents", documents::run),
+    ("embedded", program_without_files),
+    ("dist", folder_for_gpu_machines),
+];
+
+/// Runs the checks, and prints the seconds that each took.
 ///
 /// # Errors
 /// Fails at the first check that does not pass.
-pub fn run() -> Result<ExitCode> {
+pub fn run(options: &Options) -> Result<ExitCode> {
     components()?;
+    let mut times = Vec::new();
+    for (name, check) in CHECKS {
+        if !options.only.is_empty() && !options.only.iter().any(|only| only == name) {
+            continue;
+        }
+        let start = Instant::now();
+        check().with_context(|| format!("the check `{name}` (`cargo xtask ci {name}` runs it alone)"))?;
+        times.push((name, start.elapsed()));
+    }
+    for (name, time) in &times {
+        eprintln!("{name:>10} {:6.0} s", time.as_secs_f64());
+    }
+    let all: Duration = times.iter().map(|(_, time)| *time).sum();
+    eprintln!("{:>10} {:6.0} s", "all", all.as_secs_f64());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Checks the form of every source file.
+fn format() -> Result<()> {
     command::run(command::cargo().args(["fmt", "--all", "--check"]))?;
-    documented_tasks()?;
-    command::run(command::cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
-    // The GPU tests cannot run without a GPU, but must compile.
-    let gpu = ["clippy", "--package", "tests", "--features", "gpu", "--all-targets", "--", "-D", "warnings"];
-    command::run(command::cargo().args(gpu))?;
-    // So must the bridge to cudarc.
-    let cudarc = ["clippy", "--package", "rustwarp", "--features", "cudarc", "--all-targets", "--", "-D", "warnings"];
-    command::run(command::cargo().args(cudarc))?;
-    command::run(command::cargo().args(["fmt", "--all", "--check", "--manifest-path", "examples/Cargo.toml"]))?;
-    command::run(
-        command::cargo()
-            .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
-            .env("RUSTDOCFLAGS", "-D warnings"),
-    )?;
-    test::run(&test::Options::default())?;
-    docs::run(&docs::Options { check: true, book: false })?;
-    demo::run()?;
-    documents::run()?;
-    program_without_files()?;
-    folder_for_gpu_machines()
+    command::run(command::cargo().args(["fmt", "--all", "--check", "--manifest-path", "examples/Cargo.toml"]))
+}
+
+/// Checks that clippy has nothing to say.
+fn clippy() -> Result<()> {
+    // The GPU tests cannot run without a GPU, but must compile. So must the bridge to cudarc.
+    let parts: [&[&str]; 3] = [
+        &["--workspace"],
+        &["--package", "tests", "--features", "gpu"],
+        &["--package", "rustwarp", "--features", "cudarc"],
+    ];
+    for part in parts {
+        let mut cargo = command::cargo();
+        cargo.arg("clippy").args(part).args(["--all-targets", "--", "-D", "warnings"]);
+        command::run(&mut cargo)?;
+    }
+    Ok(())
+}
+
+/// Checks the documentation's links.
+fn rustdoc() -> Result<()> {
+    let mut cargo = command::cargo();
+    cargo.args(["doc", "--workspace", "--no-deps", "--document-private-items"]).env("RUSTDOCFLAGS", "-D warnings");
+    command::run(&mut cargo)
 }
 
 /// Checks for clippy and rustfmt: building and testing need neither, so `rust-toolchain.toml` does not list them.
@@ -69,14 +117,11 @@ fn program_without_files() -> Result<()> {
 }
 
 /// Checks that the folder for machines without Rust is complete: its command line finds its kernels and runs them.
-fn folder_for_gpu_machines() -> Result<ExitCode> {
+fn folder_for_gpu_machines() -> Result<()> {
     dist::run()?;
     let folder = workspace::root().join("dist");
     let mut script = Command::new(folder.join("run.sh"));
-    command::run(
-        script.args(["host", "vecadd", "--variant", "all", "--n", "1009", "--device", "sim"]).current_dir("/"),
-    )?;
-    Ok(ExitCode::SUCCESS)
+    command::run(script.args(["host", "vecadd", "--variant", "all", "--n", "1009", "--device", "sim"]).current_dir("/"))
 }
 
 /// Checks that every `cargo xtask NAME` in the documents names a task.

@@ -38,7 +38,7 @@ pub fn run() -> Result<ExitCode> {
     }
     let host = executables(&["build", "--release", "--package", "host", "--bin", "host"])?;
     let tests =
-        executables(&["test", "--release", "--no-run", "--package", "tests", "--features", "gpu", "--test", "gpu*"])?;
+        executables(&["test", "--release", "--no-run", "--package", "tests", "--features", "gpu", "--test", "gpu"])?;
     ensure!(!host.is_empty() && !tests.is_empty(), "cargo named no host binary or no GPU tests");
     for (name, path) in &host {
         copy(path, &dist.join(name))?;

@@ -1,11 +1,11 @@
-//! Speed on a GPU: `best` beside the other rungs of its ladder, and operators of another crate beside the library's
-//! sum. The tests are compiled with `--features gpu` only; then a missing GPU is a failure. Each prints its times.
+//! Speed: `best` beside the other rungs of its ladder, and operators of another crate beside the library's sum. Each
+//! test prints its times.
 
 use bytemuck::Pod;
 use kernels_gpu::operator::launch::{ReduceKernel, ScanKernel, SegmentedReduceKernel, TransformKernel};
 use ladders::bench::{Cache, Plan};
 use ladders::kernels::{Demand, FAMILIES, Job, Problem, Settings};
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Failed, Trial};
 use rustwarp::backend::{Choice, Handle};
 use rustwarp::operators::{Reduce, Scan, SegmentedReduce, Transform};
 use rustwarp::reduce::Sum;
@@ -13,10 +13,10 @@ use rustwarp::scan::Kind;
 use rustwarp::{Device, Dtype, Module, Tuning};
 use tests::matrix::bench;
 
-fn main() {
+pub fn trials() -> Vec<Trial> {
     let mut trials: Vec<Trial> = CASES.iter().map(|case| Trial::test(case.name(), || case.run())).collect();
     trials.push(Trial::test("operators_at_the_speed_of_memory", operators));
-    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+    trials
 }
 
 /// A problem at which another rung was once faster than `best`, or may be.

@@ -1,18 +1,29 @@
-//! Tests that need a GPU. They are compiled with `--features gpu` only; then a missing GPU is a failure.
+//! Large arrays, equal bits, every item of `cuda_std`, what kernels print, and their faults.
 
 use kernels_gpu::reduce::{Max, Sum};
 use ladders::kernels::reduce::{FAMILY, reduce};
-use rustwarp::backend::Buffer;
-use rustwarp::backend::Choice;
+use libtest_mimic::Trial;
+use rustwarp::backend::{Buffer, Choice};
 use tests::matrix::{bench, bench_of_tests, parts_of_an_array};
 
-#[test]
+use crate::{again, trial};
+
+pub fn trials() -> Vec<Trial> {
+    vec![
+        trial("a_slice_that_starts_anywhere", a_slice_that_starts_anywhere),
+        trial("more_than_two_to_the_31_elements", more_than_two_to_the_31_elements),
+        trial("best_gives_the_same_bits_every_time", best_gives_the_same_bits_every_time),
+        trial("every_item_of_cuda_std", every_item_of_cuda_std),
+        trial("printing", printing),
+        trial("faults_are_errors", faults_are_errors),
+    ]
+}
+
 fn a_slice_that_starts_anywhere() {
     parts_of_an_array(&bench(Choice::Gpu(0), "reduce"));
 }
 
 /// Indices beyond 32 bits: every variant must include the elements after 2^31.
-#[test]
 fn more_than_two_to_the_31_elements() {
     let bench = bench(Choice::Gpu(0), "reduce");
     let n = (1 << 31) + 12_345;
@@ -33,7 +44,6 @@ fn more_than_two_to_the_31_elements() {
 }
 
 /// Additions in a fixed order give the same bits in every run.
-#[test]
 fn best_gives_the_same_bits_every_time() {
     let bench = bench(Choice::Gpu(0), "reduce");
     let values: Vec<f32> = ladders::input::generate::generate(3_000_001, 11);
@@ -44,7 +54,6 @@ fn best_gives_the_same_bits_every_time() {
     assert!((0..50).all(|_| run() == first));
 }
 
-#[test]
 fn every_item_of_cuda_std() {
     let bench = bench_of_tests(Choice::Gpu(0));
     let cases = test_kernels::all::cases();
@@ -60,7 +69,6 @@ fn every_item_of_cuda_std() {
 }
 
 /// The driver itself writes what kernels print, so the test captures the output of a child process.
-#[test]
 fn printing() {
     const CHILD: &str = "RUSTWARP_TEST_PRINTING";
     let cases: Vec<_> = test_kernels::all::cases().into_iter().filter(|case| !case.printed.is_empty()).collect();
@@ -69,10 +77,8 @@ fn printing() {
         cases.iter().for_each(|case| tests::cases::launch(&*bench.device, bench.module, case).expect("a launch"));
         return;
     }
-    let program = std::env::current_exe().expect("this program");
-    let child =
-        std::process::Command::new(program).args(["--exact", "printing", "--nocapture"]).env(CHILD, "1").output();
-    let printed = String::from_utf8(child.expect("a child").stdout).expect("text");
+    let child = again("printing").env(CHILD, "1").output().expect("a child");
+    let printed = String::from_utf8(child.stdout).expect("text");
     for line in cases.iter().flat_map(|case| &case.printed) {
         assert!(printed.lines().any(|have| have == line), "'{line}' is missing in\n{printed}");
     }
@@ -80,7 +86,6 @@ fn printing() {
 
 /// On a GPU a planted fault ends the process's context, so each bug runs in a child process, which must report a fault
 /// and no result.
-#[test]
 fn faults_are_errors() {
     const CHILD: &str = "RUSTWARP_TEST_FAULT";
     let panics = || test_kernels::planted::all().into_iter().filter(|p| p.bug == test_kernels::planted::Bug::Panic);
@@ -93,10 +98,7 @@ fn faults_are_errors() {
     }
     assert!(panics().count() >= 3);
     for planted in panics() {
-        let program = std::env::current_exe().expect("this program");
-        let args = ["--exact", "faults_are_errors", "--nocapture"];
-        let child =
-            std::process::Command::new(program).args(args).env(CHILD, &planted.case.name).output().expect("a child");
+        let child = again("faults_are_errors").env(CHILD, &planted.case.name).output().expect("a child");
         let printed = String::from_utf8_lossy(&child.stdout);
         assert!(child.status.success(), "{}:\n{printed}", planted.case.name);
         for part in planted.printed {
