@@ -39,6 +39,8 @@
 //!
 //! The idea of an index as a proof of disjointness is that of cuda-oxide's `DisjointSlice`.
 
+mod disjoint;
+mod input;
 mod matrix;
 mod slice;
 mod tile;
@@ -48,7 +50,9 @@ mod volume;
 #[doc(hidden)]
 pub use tile::Storage;
 
-pub use matrix::{Column, DisjointMatrix, Matrix};
-pub use slice::DisjointSlice;
+pub use disjoint::{Disjoint, Shape};
+pub use input::{Column, Matrix};
+pub use matrix::{DisjointMatrix, Rows};
+pub use slice::{DisjointSlice, Length};
 pub use tile::{FilledTile, SharedTile, Word};
-pub use volume::DisjointVolume;
+pub use volume::{DisjointVolume, Planes};

@@ -1,8 +1,9 @@
 //! An output in one dimension.
 
+use core::fmt;
 use core::marker::PhantomData;
-use core::ops::{Index, IndexMut};
 
+use super::disjoint::{Disjoint, Shape};
 use crate::thread::UniqueIndex;
 
 /// Device memory of which each thread reaches the elements at its own indices: a kernel's output.
@@ -49,11 +50,26 @@ use crate::thread::UniqueIndex;
 ///     out.get_mut(thread::unique_index())
 /// }
 /// ```
-#[derive(Debug)]
-pub struct DisjointSlice<'a, T> {
-    start: *mut T,
-    len: usize,
-    marker: PhantomData<&'a mut [T]>,
+pub type DisjointSlice<'a, T> = Disjoint<'a, T, Length>;
+
+/// The shape of a [`DisjointSlice`].
+#[derive(Clone, Copy, Debug)]
+pub struct Length(usize);
+
+// SAFETY: the place is the index, which is below the length.
+unsafe impl Shape for Length {
+    type Index = UniqueIndex;
+
+    #[inline(always)]
+    fn place(self, index: UniqueIndex) -> Option<usize> {
+        (index.get() < self.0).then(|| index.get())
+    }
+}
+
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} elements", self.0)
+    }
 }
 
 impl<T> DisjointSlice<'_, T> {
@@ -65,75 +81,20 @@ impl<T> DisjointSlice<'_, T> {
     /// launch has one dimension: one block and one thread per block along y and z.
     #[inline(always)]
     pub const unsafe fn from_raw_parts(start: *mut T, len: usize) -> Self {
-        Self { start, len, marker: PhantomData }
+        Self { start, shape: Length(len), marker: PhantomData }
     }
 
     /// The number of elements, of all threads together.
     #[must_use]
     #[inline(always)]
     pub const fn len(&self) -> usize {
-        self.len
+        self.shape.0
     }
 
     /// Whether there are no elements.
     #[must_use]
     #[inline(always)]
     pub const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.shape.0 == 0
     }
-
-    /// The thread's own element, or `None` beyond the end.
-    #[must_use]
-    #[inline(always)]
-    pub fn get(&self, index: UniqueIndex) -> Option<&T> {
-        // SAFETY: the index is in bounds and this thread's own, and `&self` excludes a mutable reference.
-        (index.get() < self.len).then(|| unsafe { &*self.start.add(index.get()) })
-    }
-
-    /// The thread's own element, or `None` beyond the end.
-    #[must_use]
-    #[inline(always)]
-    pub fn get_mut(&mut self, index: UniqueIndex) -> Option<&mut T> {
-        // SAFETY: the index is in bounds and this thread's own, and `&mut self` excludes another reference.
-        (index.get() < self.len).then(|| unsafe { &mut *self.start.add(index.get()) })
-    }
-
-    /// The address of the first element. Other threads' elements are reached through it by `unsafe` code alone.
-    #[must_use]
-    #[inline(always)]
-    pub const fn as_mut_ptr(&mut self) -> *mut T {
-        self.start
-    }
-}
-
-impl<T> Index<UniqueIndex> for DisjointSlice<'_, T> {
-    type Output = T;
-
-    #[inline(always)]
-    #[track_caller]
-    fn index(&self, index: UniqueIndex) -> &T {
-        match self.get(index) {
-            Some(element) => element,
-            None => beyond(index, self.len),
-        }
-    }
-}
-
-impl<T> IndexMut<UniqueIndex> for DisjointSlice<'_, T> {
-    #[inline(always)]
-    #[track_caller]
-    fn index_mut(&mut self, index: UniqueIndex) -> &mut T {
-        let len = self.len;
-        match self.get_mut(index) {
-            Some(element) => element,
-            None => beyond(index, len),
-        }
-    }
-}
-
-#[cold]
-#[inline(never)]
-#[track_caller]
-fn beyond(index: UniqueIndex, len: usize) -> ! {
-    panic!("index out of bounds: the view has {len} elements but the index is {}", index.get())
 }
