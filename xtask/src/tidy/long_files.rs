@@ -11,10 +11,6 @@ const LINES: usize = 400;
 /// Long files, each with its reason.
 const REASONS: &[Known] = &[
     ("crates/ladders/src/kernels/failing.rs", "one table: each row is an example with its launch and its explanation"),
-    (
-        "crates/ptx_sim/tests/machine.rs",
-        "every test is a short launch of one kernel, whose text the helpers at the top make",
-    ),
     ("crates/ptx_sim/tests/programs.rs", "a table of programs"),
 ];
 

@@ -1,0 +1,60 @@
+//! Launches that cannot start.
+
+use ptx_sim::{Config, Launch, Machine, Program, StopKind};
+
+use crate::{HEADER, kernel};
+
+#[test]
+fn impossible_launches_are_rejected_with_a_reason() {
+    let program = kernel("");
+    let mut machine = Machine::new(Config::default());
+    let a = machine.alloc(4, "a").expect("alloc");
+    let params = [a.to_le_bytes().to_vec()];
+    let good = Launch { entry: "k", grid: [1; 3], block: [32, 1, 1], params: &params, ..Launch::default() };
+    machine.launch(&program, &good).expect("good");
+    let wide = [vec![0; 4]];
+    let bad = [
+        (Launch { entry: "kk", ..good }, "unknown-entry"),
+        (Launch { block: [0, 1, 1], ..good }, "block-size"),
+        (Launch { block: [1025, 1, 1], ..good }, "block-size"),
+        (Launch { block: [64, 32, 1], ..good }, "block-size"),
+        (Launch { block: [1, 1, 65], ..good }, "block-size"),
+        (Launch { grid: [0, 1, 1], ..good }, "grid-size"),
+        (Launch { grid: [1, 65_536, 1], ..good }, "grid-size"),
+        (Launch { grid: [u32::MAX, 1, 1], ..good }, "grid-size"),
+        (Launch { dynamic_shared: 300 << 10, ..good }, "shared-size"),
+        (Launch { dynamic_shared: u64::MAX, ..good }, "shared-size"),
+        (Launch { params: &[], ..good }, "parameters"),
+        (Launch { params: &wide, ..good }, "parameters"),
+    ];
+    for (launch, code) in bad {
+        let stop = machine.launch(&program, &launch).expect_err(code);
+        assert_eq!((stop.kind(), stop.code()), (StopKind::Usage, code), "{stop}");
+    }
+    let stop = machine.launch(&program, &Launch { entry: "kk", ..good }).expect_err("no such entry");
+    assert!(stop.to_string().contains("among them k"), "{stop}");
+}
+
+#[test]
+fn what_ptxas_refuses_is_refused_at_launch() {
+    let mut machine = Machine::new(Config::default());
+    let kernel = |shared: u32, call: &str| {
+        let text = format!(
+            "{HEADER}.extern .func elsewhere();\n.func defined();\n.func defined() {{ ret; }}\n\
+             .file 1 \"k/lib.rs\"\n.visible .entry k() {{\n.reg .b64 %rd<2>;\n\
+             .shared .align 4 .b8 tile[{shared}];\nmov.b64 %rd1, tile;\n.loc 1 7 5\n{call}\nret;\n}}"
+        );
+        Program::parse(&text).expect("PTX")
+    };
+    let launch = Launch { entry: "k", grid: [1; 3], block: [1; 3], ..Launch::default() };
+    machine.launch(&kernel(48 << 10, "call.uni defined, ();"), &launch).expect("both are allowed");
+    let stop = machine.launch(&kernel(60_000, ""), &launch).expect_err("too much static shared memory");
+    assert_eq!((stop.kind(), stop.code()), (StopKind::Usage, "shared-size"));
+    assert!(stop.to_string().contains("60000 bytes of static shared memory; ptxas accepts at most 49152"), "{stop}");
+    // The call is in a branch that is not taken.
+    let call = "bra done;\ncall.uni elsewhere, ();\ndone:";
+    let stop = machine.launch(&kernel(16, call), &launch).expect_err("no definition");
+    assert_eq!((stop.kind(), stop.code()), (StopKind::Usage, "unknown-function"));
+    let text = stop.to_string();
+    assert!(text.contains("the function `elsewhere` is not defined") && text.contains("k/lib.rs:7:5"), "{text}");
+}
