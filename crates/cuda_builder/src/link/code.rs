@@ -160,8 +160,8 @@ impl<'a> Hashes<'a> {
     fn symbol(&mut self, text: &'a str) -> (u64, Vec<String>) {
         let mut hasher = DefaultHasher::new();
         let mut uses = BTreeSet::new();
-        // Distinct nodes can have equal content, and their names change between builds. So a node is hashed by its number
-        // in the order of first mention.
+        // Distinct nodes can have equal content, and their names change between builds. So a node is hashed by its
+        // number in the order of first mention.
         let mut order: HashMap<&str, usize> = HashMap::new();
         self.walk(text, &mut hasher, &mut |part, hasher| match part {
             Part::Symbol(name) => drop(uses.insert(symbol(name))),
