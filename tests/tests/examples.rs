@@ -16,6 +16,7 @@ const EXAMPLES: &[(&str, Option<&str>)] = &[
     ("07-check-a-kernel", None),
     // Without a GPU it only says so; the GPU tests of the library run the bridge.
     ("08-from-cudarc", Some("")),
+    ("09-embedded-kernels", Some("sm_89: in the program/sm_80/embedded-kernels.cubin")),
 ];
 
 fn folder() -> PathBuf {

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -32,6 +33,15 @@ fn a_new_project_passes_its_tests_and_runs() {
     let run = printed(&cargo(&folder, &target, &["run"]));
     assert!(run.contains("= [1.0, 3.0, 5.0, 7.0, 9.0, 11.0, 13.0, 15.0, 17.0, 19.0] on"), "{run}");
 
+    // The program contains its kernels: it runs from an empty folder, without an environment.
+    let empty = folder.join("elsewhere");
+    fs::create_dir(&empty).expect("a folder");
+    fs::copy(target.join("debug/my-kernels"), empty.join("program")).expect("the program");
+    let run = Command::new(empty.join("program")).current_dir(&empty).env_clear().output();
+    assert!(printed(&run.expect("the program starts")).contains("= [1.0, 3.0, 5.0"));
+
+    the_task_adds_components_to_rustup(&folder, &target);
+
     // A mistake in a kernel is an error of the build, at its line.
     let kernels = folder.join("kernels/src/lib.rs");
     let text = fs::read_to_string(&kernels).expect("the kernels");
@@ -41,4 +51,53 @@ fn a_new_project_passes_its_tests_and_runs() {
     let output = cargo(&folder, &target, &["build"]);
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && text.contains("kernels/src/lib.rs:"), "{text}");
+}
+
+/// `cargo xtask setup --from rustup` calls rustup, here a stand-in that fails with its arguments.
+fn the_task_adds_components_to_rustup(folder: &Path, target: &Path) {
+    let programs = folder.join("programs");
+    fs::create_dir(&programs).expect("a folder");
+    let rustup = programs.join("rustup");
+    fs::write(&rustup, "#!/bin/sh\necho \"rustup $*\"\nexit 1\n").expect("a script");
+    fs::set_permissions(&rustup, fs::Permissions::from_mode(0o755)).expect("executable");
+    printed(&cargo(folder, target, &["build", "--package", "xtask"]));
+    let task =
+        Command::new(target.join("debug/xtask")).args(["setup", "--from", "rustup"]).env("PATH", &programs).output();
+    let task = task.expect("the task starts");
+    let text = String::from_utf8_lossy(&task.stdout);
+    assert!(text.contains("rustup component add rust-src llvm-tools --toolchain stable"), "{text}");
+    assert!(!task.status.success());
+}
+
+/// The step of CI that fetches Rustwarp puts it where the manifest looks for it.
+#[test]
+fn ci_puts_rustwarp_where_the_manifest_looks_for_it() {
+    let (folder, _) = places("checked-out");
+    let (origin, project) = (folder.join("origin"), folder.join("project"));
+    for path in [&origin, &project] {
+        fs::create_dir_all(path).expect("a folder");
+    }
+    let git = |arguments: &[&str]| {
+        let author = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
+        printed(&Command::new("git").args(author).args(arguments).current_dir(&origin).output().expect("git starts"));
+    };
+    git(&["init", "--quiet"]);
+    git(&["commit", "--quiet", "--allow-empty", "--message", "first"]);
+
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../templates/project");
+    let workflow = fs::read_to_string(root.join(".github/workflows/ci.yml")).expect("the workflow");
+    let (_, step) = workflow.split_once("run: |\n").expect("a step with a script");
+    let script: String = step.lines().take_while(|line| line.starts_with("          ")).collect::<Vec<_>>().join("\n");
+    let script = script.replace("{{repository}}", &format!("file://{}", origin.display()));
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).expect("the manifest");
+    let run = |manifest: &str| {
+        fs::write(project.join("Cargo.toml"), manifest).expect("a manifest");
+        printed(&Command::new("sh").args(["-e", "-c", &script]).current_dir(&project).output().expect("sh starts"));
+    };
+    // A git dependency needs no checkout.
+    run(&manifest);
+    assert_eq!(fs::read_dir(&project).expect("the project").count(), 1);
+    run(&manifest
+        .replace("rustwarp = { git = \"{{repository}}\" }", "rustwarp = { path = \"../up/r/crates/rustwarp\" }"));
+    assert!(folder.join("up/r/.git").exists());
 }

@@ -16,6 +16,9 @@ use cuda_builder::{Arch, Artifact, Modules, embed, toolchain::Search};
 
 use crate::{setup, workspace};
 
+/// The families that the library's functions launch. The others serve the ladders, which use files.
+const LIBRARY: &str = include_str!("../../crates/rustwarp/families.txt");
+
 /// Name of the file with the hash of the PTX that the others were made of.
 const STAMP: &str = "made-of";
 
@@ -41,11 +44,13 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     }
     setup::all()?;
     let artifacts = artifacts()?;
-    let codes = machine_code(&artifacts, &options.machine_code)?;
+    let stamp = made_of(&artifacts)?;
+    let embedded: Vec<_> = artifacts.into_iter().filter(|artifact| is_in_the_library(&artifact.module)).collect();
+    let codes = machine_code(&embedded, &options.machine_code)?;
     remove()?;
-    let packed = embed::pack(&artifacts, &codes, &folder())?;
-    let stamp = folder().join(STAMP);
-    fs::write(&stamp, made_of(&artifacts)?).with_context(|| format!("cannot write {}", stamp.display()))?;
+    let packed = embed::pack(&embedded, &codes, &folder())?;
+    let place = folder().join(STAMP);
+    fs::write(&place, stamp).with_context(|| format!("cannot write {}", place.display()))?;
     let mut bytes = 0;
     for image in &packed {
         bytes += image.path.metadata().with_context(|| format!("cannot read {}", image.path.display()))?.len();
@@ -59,7 +64,11 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds the library's kernels.
+fn is_in_the_library(family: &str) -> bool {
+    LIBRARY.lines().any(|line| line == family)
+}
+
+/// Builds the kernels of all families.
 fn artifacts() -> Result<Vec<Artifact>> {
     let (name, path, modules) = workspace::KERNEL_CRATES[0];
     ensure!(modules == Modules::PerFamily, "{name} is not built as a module per family");

@@ -1,22 +1,30 @@
 //! `cargo xtask new`: a project of the user's own, from `templates/project`.
 //!
-//! `cargo generate` accepts the same template; the placeholders have its syntax.
+//! `cargo generate` accepts the same template, whose placeholders have its syntax; there, the project depends on
+//! Rustwarp's git repository. A project that is made in a checkout depends on the checkout.
 
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::ExitCode,
+    process::{Command, ExitCode},
 };
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::workspace;
 
+/// The template's words for Rustwarp's git repository, and for a dependency on a package in it.
+const REPOSITORY: &str = "{{repository}}";
+const DEPENDENCY: &str = "git = \"{{repository}}\"";
+
 /// Options of the task.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Options {
     /// Folder of the project, which is made; its last part is the project's name
     path: PathBuf,
+    /// Depend on Rustwarp's git repository, instead of this checkout; URL is by default where this was cloned from
+    #[arg(long, value_name = "URL")]
+    git: Option<Option<String>>,
 }
 
 /// Writes the project, and prints what to do next.
@@ -30,14 +38,50 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let used = place.is_dir() && fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_some());
     ensure!(!used, "{} is not empty: name a new folder", place.display());
     let root = workspace::root();
-    let values = [("{{project-name}}", name.as_str()), ("{{rustwarp}}", &in_toml(&root)?)];
+    let repository = options.git.clone().flatten().or_else(origin).unwrap_or(env!("CARGO_PKG_REPOSITORY").to_owned());
+    let values = [("{{project-name}}", name.as_str()), (REPOSITORY, &repository)];
     copy(&root.join("templates/project"), place, &values)?;
+    if options.git.is_none() {
+        depend_on_folder(&root, place)?;
+    }
     // The same versions of dependencies as here, which the tests have run with.
     let lock = place.join("Cargo.lock");
     fs::copy(root.join("Cargo.lock"), &lock).with_context(|| format!("cannot write {}", lock.display()))?;
     println!("made {}; its kernel runs on the simulator with", place.display());
     println!("\n  cd {}\n  cargo xtask setup\n  cargo test --workspace\n", place.display());
     Ok(ExitCode::SUCCESS)
+}
+
+/// The address that this checkout was cloned from, if it is one that everybody can clone.
+fn origin() -> Option<String> {
+    let git = Command::new("git").args(["remote", "get-url", "origin"]).current_dir(workspace::root()).output().ok()?;
+    let address = String::from_utf8(git.stdout).ok()?.trim().to_owned();
+    address.starts_with("https://").then_some(address)
+}
+
+/// Writes the manifest again, with the dependencies in the checkout at `root`.
+fn depend_on_folder(root: &Path, place: &Path) -> Result<()> {
+    let template = root.join("templates/project/Cargo.toml");
+    let text = fs::read_to_string(&template).with_context(|| format!("cannot read {}", template.display()))?;
+    let folder = in_toml(&folder_from(root, place)?)?;
+    let lines = text.lines().map(|line| match line.split_once(" = ") {
+        Some((library, _)) => line.replace(DEPENDENCY, &format!("path = \"{folder}/crates/{library}\"")) + "\n",
+        None => format!("{line}\n"),
+    });
+    let manifest = place.join("Cargo.toml");
+    fs::write(&manifest, lines.collect::<String>()).with_context(|| format!("cannot write {}", manifest.display()))
+}
+
+/// The path to `root` from the folder `place`; absolute if they have only the file system's root in common.
+fn folder_from(root: &Path, place: &Path) -> Result<PathBuf> {
+    let real = |path: &Path| path.canonicalize().with_context(|| format!("cannot find {}", path.display()));
+    let (root, place) = (real(root)?, real(place)?);
+    let common = root.components().zip(place.components()).take_while(|(a, b)| a == b).count();
+    if common < 2 {
+        return Ok(root);
+    }
+    let up = place.components().skip(common).map(|_| Path::new(".."));
+    Ok(up.chain(root.components().skip(common).map(|part| Path::new(part.as_os_str()))).collect())
 }
 
 /// cargo's rule for the names of packages, for ASCII.
@@ -84,7 +128,7 @@ mod tests {
     fn a_project_has_no_placeholder_left() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let place = folder.path().join("my-kernels");
-        run(&Options { path: place.clone() })?;
+        run(&Options { path: place.clone(), git: None })?;
         let mut pending = vec![place.clone()];
         let mut files = 0;
         while let Some(path) = pending.pop() {
@@ -99,8 +143,35 @@ mod tests {
         }
         assert!(files > 10, "{files}");
         assert!(fs::read_to_string(place.join("app/Cargo.toml"))?.contains("name = \"my-kernels\""));
-        let again = run(&Options { path: place }).expect_err("it is there");
+        let again = run(&Options { path: place, git: None }).expect_err("it is there");
         assert!(again.to_string().contains("not empty"), "{again}");
+        Ok(())
+    }
+
+    #[test]
+    fn a_project_depends_on_the_checkout_or_on_its_repository() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let place = folder.path().join("far");
+        run(&Options { path: place.clone(), git: Some(Some("https://example.org/fork".to_owned())) })?;
+        let manifest = fs::read_to_string(place.join("Cargo.toml"))?;
+        assert_eq!(manifest.matches("git = \"https://example.org/fork\"").count(), 4, "{manifest}");
+        assert!(fs::read_to_string(place.join(".github/workflows/ci.yml"))?.contains("https://example.org/fork \""));
+
+        // A checkout and a project beside it can be moved together.
+        let root = folder.path().join("work/rustwarp");
+        let beside = folder.path().join("work/own/kernels");
+        fs::create_dir_all(&root)?;
+        fs::create_dir_all(&beside)?;
+        assert_eq!(folder_from(&root, &beside)?, Path::new("../../rustwarp"));
+        assert_eq!(folder_from(Path::new("/usr"), &beside)?, Path::new("/usr"));
+        Ok(())
+    }
+
+    /// cargo-generate asks for the repository; its default is the workspace's.
+    #[test]
+    fn cargo_generate_proposes_the_workspaces_repository() -> Result<()> {
+        let text = fs::read_to_string(workspace::root().join("templates/project/cargo-generate.toml"))?;
+        assert!(text.contains(&format!("default = \"{}\"", env!("CARGO_PKG_REPOSITORY"))), "{text}");
         Ok(())
     }
 

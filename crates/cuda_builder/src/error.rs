@@ -42,6 +42,16 @@ pub enum Error {
         /// The command that adds it.
         fix: String,
     },
+    /// The cache's folder cannot be written.
+    #[error("cannot write to the cache's folder {}: {reason}\nfix: {fix}", path.display())]
+    Cache {
+        /// The folder.
+        path: PathBuf,
+        /// The system's reason.
+        reason: io::Error,
+        /// The commands that help.
+        fix: String,
+    },
     /// Reading or writing failed.
     #[error("cannot {action} {}: {reason}", path.display())]
     Io {

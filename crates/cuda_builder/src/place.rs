@@ -9,14 +9,29 @@ use crate::{
     cache::Cache,
     error::Error,
     lock::{self, Lock},
+    setup::Source,
 };
 
 /// Name of the file that is written last, with the number and the total size of the folder's files.
 const STAMP: &str = "complete";
 
 /// Waits until no other process installs anything into this cache.
+///
+/// # Errors
+/// [`Error::Cache`] if its folder cannot be written.
 pub(crate) fn lock(cache: &Cache, report: &mut dyn FnMut(&str)) -> Result<Lock, Error> {
-    lock::lock(&cache.root().join("lock"), || report("waiting for another set-up to finish"))
+    let root = cache.root();
+    lock::lock(&root.join("lock"), || report("waiting for another set-up to finish")).map_err(|error| match error {
+        Error::Io { reason, .. } => Error::Cache {
+            path: root.to_owned(),
+            reason,
+            fix: format!(
+                "choose a folder that you can write to: export RUSTWARP_CACHE=FOLDER, then {}",
+                Source::Apt.command()
+            ),
+        },
+        error => error,
+    })
 }
 
 /// Fills a temporary folder, stamps it, and renames it to `place`. `fill` returns the stamp's description of the
@@ -147,6 +162,19 @@ mod tests {
         install(&place, fill).expect("the leftovers are no obstacle");
         assert!(install(&place, cut_short).is_err());
         assert!(is_whole(&place), "the old contents survive a failed update");
+    }
+
+    #[test]
+    fn a_cache_that_cannot_be_written_gives_its_reason_once_and_the_commands() {
+        let folder = tempfile::tempdir().expect("folder");
+        let home = folder.path().join("home");
+        // No user can make a folder in a file.
+        fs::write(&home, "").expect("file");
+        let error = lock(&Cache::at(home.join(".cache/rustwarp")), &mut |_| {}).map(drop).expect_err("a file");
+        let text = error.to_string();
+        assert!(text.starts_with(&format!("cannot write to the cache's folder {}", home.display())), "{text}");
+        assert_eq!(text.matches("Not a directory").count(), 1, "{text}");
+        assert!(text.contains("export RUSTWARP_CACHE=FOLDER, then "), "{text}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Compiles the kernels to PTX.
+//! Compiles the kernels to PTX, which the program contains.
 
 use std::{env, path::PathBuf};
 
@@ -7,6 +7,6 @@ use cuda_builder::{Arch, CudaBuilder, Error};
 fn main() -> Result<(), Error> {
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     // PTX for an architecture runs on every later GPU.
-    CudaBuilder::new("../kernels").arch(Arch::Compute75).copy_to(out.join("kernels.ptx")).build()?;
+    CudaBuilder::new("../kernels").arch(Arch::Compute75).embed(out.join("kernels.rs")).build()?;
     Ok(())
 }

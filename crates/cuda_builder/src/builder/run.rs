@@ -67,16 +67,13 @@ fn make(builder: &CudaBuilder) -> Result<Vec<Artifact>, Error> {
     let package = Package::at(&builder.path)?;
     let toolchain = toolchain(builder)?;
     let (release, debug) = (builder.options.optimise, builder.options.debug);
-    let sysroot = rustc::sysroot(&toolchain, &builder.search.cache, release, debug, &mut |line| {
-        eprintln!("{:>12} {line}", "Preparing");
-    })?;
+    let sysroot = rustc::sysroot(&toolchain, &builder.search.cache, release, debug, &mut report)?;
     let target = builder.target_dir.clone().unwrap_or_else(|| package.workspace.join("target/nvptx"));
     Build { builder, package, toolchain, sysroot, target }.run()
 }
 
 /// Finds the device toolchain, or fetches it where the user asked for that.
 fn toolchain(builder: &CudaBuilder) -> Result<Toolchain, Error> {
-    let mut report = |line: &str| eprintln!("{:>12} {line}", "Preparing");
     match discover(&builder.search) {
         Err(missing @ Error::NoToolchain { .. }) => match Source::requested()? {
             Some(source) => setup::from(source, &builder.search, &mut report),
@@ -84,6 +81,10 @@ fn toolchain(builder: &CudaBuilder) -> Result<Toolchain, Error> {
         },
         found => found,
     }
+}
+
+fn report(line: &str) {
+    eprintln!("{:>12} {line}", "Preparing");
 }
 
 /// Refuses options that contradict each other.
@@ -167,7 +168,11 @@ impl Build<'_> {
 
     /// Makes the machine code, and the file that includes it.
     fn embed(&self, artifacts: &[Artifact]) -> Result<(), Error> {
-        let codes = embed::machine_code(artifacts, &self.builder.machine_code, &self.builder.search.cache)?;
+        let (archs, cache) = (&self.builder.machine_code, &self.builder.search.cache);
+        if !archs.is_empty() && Source::requested()?.is_some() {
+            setup::cuda_tools(cache, &mut report)?;
+        }
+        let codes = embed::machine_code(artifacts, archs, cache)?;
         let Some(path) = &self.builder.embed else { return Ok(()) };
         let packed = embed::pack(artifacts, &codes, &path.with_extension("packed"))?;
         write_if_changed(path, embed::expression(&packed).as_bytes())?;

@@ -63,15 +63,19 @@ pub(super) fn machine_code_file(package: &str, family: &str, sm: u32) -> Result<
     path.exists().then(|| Image::read(&path)).transpose()
 }
 
-/// Finds the PTX of every family, ordered by name.
+/// Finds the PTX of every family, ordered by name: the files, or without files the families in the program.
 ///
 /// # Errors
 /// Those of [`find`].
 pub fn find_families(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Vec<Image>> {
-    if let Some(families) = in_the_program(|| Some(embedded::families(package)).filter(|all| !all.is_empty())) {
-        return families.iter().map(|kernels| kernels.ptx(sm, arch)).collect();
-    }
-    let folder = place(package, sm, arch)?;
+    let folder = match place(package, sm, arch) {
+        Ok(folder) => folder,
+        Err(error) => {
+            let families = in_the_program(|| Some(embedded::families(package)).filter(|all| !all.is_empty()));
+            let Some(families) = families else { return Err(error) };
+            return families.iter().map(|kernels| kernels.ptx(sm, arch)).collect();
+        }
+    };
     let entries = std::fs::read_dir(&folder).map_err(|source| Error::UnreadablePtx { path: folder.clone(), source })?;
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "ptx"));

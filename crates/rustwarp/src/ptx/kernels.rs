@@ -77,6 +77,16 @@ impl Kernels {
         }
     }
 
+    /// The text of the PTX of the highest architecture, for tests on the simulator.
+    ///
+    /// # Errors
+    /// [`Error::NoPtx`] if there is none.
+    pub fn text(&self) -> Result<String> {
+        let image = self.ptx(None, None)?;
+        let damaged = |error| Error::BadPtx(format!("{}: {error}: build the program again", image.path.display()));
+        String::from_utf8(image.bytes).map_err(damaged)
+    }
+
     /// The machine code for a GPU of this compute capability, if there is any.
     ///
     /// # Errors

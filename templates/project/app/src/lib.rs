@@ -1,9 +1,9 @@
 //! The host's side of the kernels.
 
-use rustwarp::{Device, Result, Shape};
+use rustwarp::{Device, Kernels, Result, Shape};
 
-/// The kernels as PTX text.
-pub const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
+/// The kernels, inside the program.
+pub static KERNELS: Kernels = rustwarp::kernels!("kernels.rs");
 
 /// Computes `a * x + y` on a device.
 ///
@@ -17,7 +17,7 @@ pub fn saxpy(device: &Device, a: f32, x: &[f32], y: &[f32]) -> Result<Vec<f32>> 
     if x.is_empty() {
         return Ok(Vec::new());
     }
-    let module = device.load(PTX.as_bytes(), "kernels.ptx")?;
+    let module = device.load_kernels(&KERNELS)?;
     let (x, mut y) = (device.upload(x)?, device.upload(y)?);
     let block = 256;
     let grid = (x.len() as u32).div_ceil(block);
