@@ -7,7 +7,7 @@ use std::error::Error;
 
 use image::{GrayImage, ImageReader};
 use image_pipeline_kernels::{edges, grey};
-use rustwarp::{Device, Shape, filter::Border};
+use rustwarp::{Device, Module, Shape, filter::Border};
 
 /// The kernels as PTX text, which `build.rs` has made.
 const PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
@@ -23,7 +23,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let device = Device::default()?;
     println!("{}", device.choice());
-    let found = find_edges(&device, picture.as_raw(), width, height)?;
+    let module = device.load(PTX.as_bytes(), "kernels.ptx")?;
+    let found = find_edges(&module, picture.as_raw(), width, height)?;
     let strong = found.iter().filter(|strength| **strength >= 128).count();
     println!("{input}: {width} x {height} pixels, {strong} of them on a strong edge");
     if let Some(output) = arguments.next() {
@@ -33,9 +34,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The strength of the edge at each pixel.
-fn find_edges(device: &Device, rgb: &[u8], width: u32, height: u32) -> rustwarp::Result<Vec<u8>> {
-    let module = device.load(PTX.as_bytes(), "kernels.ptx")?;
+/// The strength of the edge at each pixel; `module` has the kernels of this example.
+fn find_edges(module: &Module, rgb: &[u8], width: u32, height: u32) -> rustwarp::Result<Vec<u8>> {
+    let device = module.device();
     let pixels = width as usize * height as usize;
     let rgb = device.upload(rgb)?;
 
@@ -65,7 +66,8 @@ mod tests {
     fn an_edge_is_found_where_it_is() -> rustwarp::Result<()> {
         let (width, height) = (40, 9);
         let rgb: Vec<u8> = (0..width * height).flat_map(|i| [if i % width < 20 { 0 } else { 255 }; 3]).collect();
-        let found = find_edges(&Device::sim()?, &rgb, width, height)?;
+        let module = Device::sim()?.load(PTX.as_bytes(), "kernels.ptx")?;
+        let found = find_edges(&module, &rgb, width, height)?;
         for (i, strength) in found.iter().enumerate() {
             let x = i % width as usize;
             assert_eq!(*strength == 255, (18..22).contains(&x), "pixel {x}: {strength}");

@@ -2,8 +2,9 @@
 
 fn main() -> rustwarp::Result<()> {
     let device = rustwarp::Device::default()?;
+    let kernels = app::LoadedKernels::new(&device)?;
     let x: Vec<f32> = (0..10).map(|i| i as f32).collect();
-    let y = app::saxpy(&device, 2.0, &x, &[1.0; 10])?;
+    let y = kernels.saxpy(2.0, &x, &[1.0; 10])?;
     println!("2 * {x:?} + 1 = {y:?} on {}", device.info().name);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The kernel on the simulator.
 
-use app::{KERNELS, saxpy};
+use app::{KERNELS, LoadedKernels};
 
 /// With every checker on, for lengths around a block's and a warp's.
 #[test]
@@ -18,8 +18,9 @@ fn saxpy_has_no_bug_that_the_simulator_finds() -> Result<(), Box<dyn std::error:
 
 #[test]
 fn the_host_function_returns_what_the_formula_says() -> rustwarp::Result<()> {
-    let device = rustwarp::Device::sim()?;
-    assert_eq!(saxpy(&device, 0.5, &[2.0, 4.0], &[10.0, 20.0])?, [11.0, 22.0]);
-    assert!(saxpy(&device, 0.5, &[], &[])?.is_empty());
+    let kernels = LoadedKernels::new(&rustwarp::Device::sim()?)?;
+    assert_eq!(kernels.saxpy(0.5, &[2.0, 4.0], &[10.0, 20.0])?, [11.0, 22.0]);
+    assert_eq!(kernels.saxpy(2.0, &[1.0; 300], &[1.0; 300])?, [3.0; 300]);
+    assert!(kernels.saxpy(0.5, &[], &[])?.is_empty());
     Ok(())
 }
