@@ -6,7 +6,7 @@ fn main() -> ExitCode {
     match host::cli::main(std::env::args_os()) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            rustwarp::diagnostic::note(format_args!("error: {}", host::cli::describe(&error)));
+            rustwarp::diagnostic::note(format_args!("error: {}", host::cli::describe(&error, std::env::args_os())));
             ExitCode::from(host::cli::exit_code(&error))
         }
     }

@@ -51,6 +51,9 @@ fn result(found: &Diagnostic, codes: &[&str]) -> Value {
         "partialFingerprints": { "rustwarp/v1": fingerprint(found) },
         "occurrenceCount": found.count.max(1),
     });
+    if found.merged > 0 {
+        result["properties"] = json!({ "merged": found.merged, "bytes": found.bytes });
+    }
     let mut places = found.places.iter().filter_map(|place| Some((place, physical(place)?)));
     if let Some((place, location)) = places.next() {
         let function = json!([{ "fullyQualifiedName": place.function, "kind": "function" }]);
@@ -221,6 +224,22 @@ mod tests {
             (&"error".into(), &"warning".into(), &"error".into())
         );
         assert_eq!(log["runs"][0]["tool"]["driver"]["rules"].as_array().map(Vec::len), Some(3));
+    }
+
+    #[test]
+    fn a_finding_that_stands_for_others_says_for_how_many() {
+        let one = Diagnostic::new("finding", "race-raw", "data race", "report");
+        let note = "and 26 more places of the same lines, bytes 0..256".to_owned();
+        let many = Diagnostic { merged: 26, bytes: Some([0, 256]), notes: vec![note], ..one.clone() };
+        let object = serde_json::to_value(&many).expect("JSON");
+        assert_eq!((&object["merged"], &object["bytes"]), (&json!(26), &json!([0, 256])));
+        let log = log(&[many, one]);
+        validate(&log);
+        let results = &log["runs"][0]["results"];
+        assert_eq!(results[0]["properties"], json!({ "merged": 26, "bytes": [0, 256] }));
+        let text = results[0]["message"]["text"].as_str().expect("a message");
+        assert!(text.contains("and 26 more places of the same lines, bytes 0..256"), "{text}");
+        assert_eq!(results[1]["properties"], Value::Null);
     }
 
     #[test]

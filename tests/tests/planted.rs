@@ -1,6 +1,6 @@
 //! The planted bugs: the simulator finds each, and reports its Rust line.
 
-use ptx_sim::stop::Diagnostic;
+use ptx_sim::{Finding, stop::Diagnostic};
 use test_kernels::planted::{Bug, all};
 use tests::cases::{program, simulate};
 
@@ -17,6 +17,23 @@ fn codes(bug: Bug) -> &'static [&'static str] {
 /// The source location that a report names, as `file:line`.
 fn headline(diagnostic: &Diagnostic) -> Option<String> {
     diagnostic.user_source().map(|source| format!("{}:{}", source.file, source.line))
+}
+
+/// What the checkers find in a planted kernel.
+fn findings(name: &str) -> Vec<Finding> {
+    let planted = all().into_iter().find(|planted| planted.case.name == name).expect("a planted kernel");
+    simulate(&program(), &planted.case).result.expect("a run to the end").findings
+}
+
+#[test]
+fn a_forgotten_barrier_is_one_finding_for_all_fields_of_a_struct() {
+    let found = findings("race_struct");
+    let [one] = &found[..] else { panic!("{} findings: {found:#?}", found.len()) };
+    assert!(one.merged > 3, "the four fields, in each copy of the loop's body: {one:?}");
+    assert_eq!(one.bytes, Some(16..2048), "elements 1 to 127, which one step writes and the next one reads");
+    let text = one.to_string();
+    let note = format!("and {} more places of the same lines, bytes 16..2048", one.merged);
+    assert!(text.contains(&note), "{text}");
 }
 
 #[test]

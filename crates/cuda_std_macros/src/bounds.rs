@@ -1,4 +1,5 @@
-//! The arguments of `#[kernel]` that limit its launches: `launch_bounds(256, 2)`, `block(16, 16)`, `max_registers(64)`.
+//! The arguments of `#[kernel]`, and those that limit its launches: `launch_bounds(256, 2)`, `block(16, 16)`,
+//! `max_registers(64)`.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -6,12 +7,14 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Error, Expr, Ident, Result, Token, parenthesized};
 
+use crate::allow::Allowed;
 use crate::instances::{List, Lists};
 
 /// The arguments of `#[kernel]`.
 pub struct Arguments {
     pub lists: Lists,
     pub bounds: Bounds,
+    pub allowed: Allowed,
 }
 
 /// The limits of a kernel, in source order.
@@ -25,10 +28,15 @@ struct Bound {
 
 impl Parse for Arguments {
     fn parse(input: ParseStream) -> Result<Self> {
-        let (mut lists, mut bounds) = (Vec::<List>::new(), Bounds::default());
+        let (mut lists, mut bounds, mut allowed) = (Vec::<List>::new(), Bounds::default(), Allowed::default());
         while !input.is_empty() {
             let is_bound = !input.peek(Token![for]) && (input.peek2(syn::token::Paren) || input.peek2(Token![=]));
-            if is_bound {
+            if input.fork().parse::<Ident>().is_ok_and(|name| name == "allow") {
+                if !allowed.is_empty() {
+                    return Err(input.error("`allow` is given twice: name all lints in one"));
+                }
+                allowed = input.parse()?;
+            } else if is_bound {
                 bounds.add(input.parse()?)?
             } else {
                 lists.push(input.parse()?)
@@ -37,7 +45,7 @@ impl Parse for Arguments {
                 input.parse::<Token![,]>()?;
             }
         }
-        Ok(Self { lists: Lists::new(lists), bounds })
+        Ok(Self { lists: Lists::new(lists), bounds, allowed })
     }
 }
 
@@ -57,8 +65,8 @@ impl Parse for Bound {
             "max_registers" => (1..=1, "max_registers(registers of a thread)"),
             _ => {
                 let text = format!(
-                    "unknown argument `{name}`: expected `for T in […]`, `launch_bounds`, `block` or \
-                                    `max_registers`"
+                    "unknown argument `{name}`: expected `for T in […]`, `launch_bounds`, `block`, \
+                                    `max_registers` or `allow`"
                 );
                 return Err(Error::new(name.span(), text));
             }
@@ -123,8 +131,9 @@ mod tests {
     use super::*;
 
     fn parsed(arguments: TokenStream) -> Result<(usize, String)> {
-        let Arguments { lists, bounds } = syn::parse2(arguments)?;
-        Ok((lists.iter().count(), bounds.statements().to_string()))
+        let Arguments { lists, bounds, allowed } = syn::parse2(arguments)?;
+        let code = [bounds.statements(), allowed.statics("k")].map(|code| code.to_string()).concat();
+        Ok((lists.iter().count(), code))
     }
 
     #[test]
@@ -135,8 +144,9 @@ mod tests {
         for symbol in ["rustwarp.kernel.maxntid", "rustwarp.kernel.minctasm", "rustwarp.kernel.maxnreg"] {
             assert_eq!(code.matches(symbol).count(), 1, "{symbol} in {code}");
         }
-        let (_, code) = parsed(quote!(block(16, 16))).expect("valid");
+        let (_, code) = parsed(quote!(block(16, 16), allow(spills))).expect("valid");
         assert!(code.contains("rustwarp.kernel.reqntid"), "{code}");
+        assert!(code.contains("rustwarp.allow.spills.k"), "{code}");
     }
 
     #[test]
@@ -147,6 +157,7 @@ mod tests {
             (quote!(block(1, 2, 3, 4)), "block(threads along x"),
             (quote!(max_registers(32), max_registers(64)), "given twice"),
             (quote!(launch_bounds(256), block(256)), "either a largest or a required size"),
+            (quote!(allow(spills), allow(local_memory)), "name all lints in one"),
         ] {
             let error = parsed(arguments.clone()).expect_err("refused").to_string();
             assert!(error.contains(advice), "{arguments}: {error}");

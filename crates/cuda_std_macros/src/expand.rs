@@ -1,10 +1,10 @@
 //! The two expansions of a kernel: entries on the device, a launcher on the host.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Attribute, GenericParam, Generics, Ident, ItemFn, Result, parse_quote, spanned::Spanned};
 
-use crate::bounds::Bounds;
+use crate::bounds::Arguments;
 use crate::instances::{Choice, List, Lists};
 use crate::params::{Kind, Param};
 
@@ -12,13 +12,10 @@ use crate::params::{Kind, Param};
 ///
 /// # Errors
 /// Fails if a type of a list has no name that an entry's name can contain.
-pub fn device(lists: &Lists, bounds: &Bounds, function: &ItemFn, params: &[Param]) -> Result<TokenStream> {
-    let bounds = bounds.statements();
-    let entries = lists
-        .combinations()
-        .iter()
-        .map(|choice| entry(lists, choice, &bounds, function, params))
-        .collect::<Result<Vec<_>>>()?;
+pub fn device(arguments: &Arguments, function: &ItemFn, params: &[Param]) -> Result<TokenStream> {
+    let combinations = arguments.lists.combinations();
+    let entries =
+        combinations.iter().map(|choices| entry(arguments, choices, function, params)).collect::<Result<Vec<_>>>()?;
     let inline = (!function.attrs.iter().any(|a| a.path().is_ident("inline"))).then(|| quote!(#[inline(always)]));
     Ok(quote! {
         #[cfg(target_arch = "nvptx64")]
@@ -33,14 +30,9 @@ pub fn device(lists: &Lists, bounds: &Bounds, function: &ItemFn, params: &[Param
 }
 
 /// Expands to one entry, inside an anonymous constant, so that its Rust name cannot collide with another.
-fn entry(
-    lists: &Lists,
-    choices: &[Choice],
-    bounds: &TokenStream,
-    function: &ItemFn,
-    params: &[Param],
-) -> Result<TokenStream> {
-    let sig = &function.sig;
+fn entry(arguments: &Arguments, choices: &[Choice], function: &ItemFn, params: &[Param]) -> Result<TokenStream> {
+    let Arguments { lists, bounds, allowed } = arguments;
+    let (bounds, sig) = (bounds.statements(), &function.sig);
     let name = &sig.ident;
     let mut symbol = name.to_string();
     // The generic parameters become type aliases and constants of the same names, so the parameters' types need no
@@ -51,7 +43,7 @@ fn entry(
         symbol = format!("{symbol}_{part}");
         bindings.push(binding(list, choice, &part, &sig.generics));
     }
-    let arguments = sig.generics.params.iter().map(|p| match p {
+    let generics = sig.generics.params.iter().map(|p| match p {
         GenericParam::Type(t) => &t.ident,
         GenericParam::Const(c) => &c.ident,
         GenericParam::Lifetime(l) => &l.lifetime.ident,
@@ -59,11 +51,13 @@ fn entry(
     let mut inputs = Vec::new();
     let mut passed = Vec::new();
     let mut checks = Vec::new();
-    for Param { name, kind, .. } in params {
+    for Param { name: written, kind, .. } in params {
+        // A parameter may have the name of the kernel, which the entry calls: its own names are invisible to that path.
+        let name = &local(written);
         match kind {
             Kind::View(view, ty) => {
                 let view_type = ident(view.on_device());
-                let sizes: Vec<_> = view.sizes().iter().map(|size| format_ident!("{name}_{size}")).collect();
+                let sizes: Vec<_> = view.sizes().iter().map(|size| format_ident!("{name}__{size}")).collect();
                 // As for a slice; a mutable reference makes the parameter `noalias`, and never null.
                 inputs.push(quote!(#name: &'static mut [#ty; 0] #(, #sizes: usize)*));
                 passed.push(quote!(::cuda_std::view::#view_type::<#ty>::from_raw_parts(
@@ -73,7 +67,7 @@ fn entry(
             Kind::Tile(ty, count) => {
                 // The memory is an item of the entry, where the generic parameters are aliases, so a tile's type may
                 // use them.
-                let storage = format_ident!("{}", name.to_string().to_uppercase());
+                let storage = storage_name(written, &sig.generics);
                 bindings.push(quote! {
                     #[unsafe(link_section = ".shared")]
                     static mut #storage: ::cuda_std::view::Storage<#ty, { #count }> =
@@ -84,7 +78,7 @@ fn entry(
                 )));
             }
             Kind::Slice(ty) => {
-                let len = format_ident!("{name}_len");
+                let len = format_ident!("{name}__len");
                 // The entry takes a reference, not a pointer: its parameter then carries `noalias readonly`, without
                 // which LLVM does not use the read-only data cache. The reference is to an array of length zero, since
                 // the real length is known at run time only.
@@ -106,21 +100,42 @@ fn entry(
             }
         }
     }
+    let allowed = allowed.statics(&symbol);
     Ok(quote! {
-        #[allow(non_camel_case_types, non_upper_case_globals, dead_code, improper_ctypes_definitions)]
+        #[allow(non_camel_case_types, non_snake_case, non_upper_case_globals, dead_code, improper_ctypes_definitions)]
         const _: () = {
             #(#bindings)*
             #(#checks)*
+            #allowed
             #[unsafe(export_name = #symbol)]
             pub unsafe extern "ptx-kernel" fn __entry(#(#inputs),*) {
                 #bounds
                 // SAFETY: the code that launches the entry upholds the kernel's contract, and each length is that of
                 // its slice. Each thread has one view of each memory, and one tile.
                 #[allow(unused_unsafe)]
-                unsafe { #name::<#(#arguments),*>(#(#passed),*) }
+                unsafe { #name::<#(#generics),*>(#(#passed),*) }
             }
         };
     })
+}
+
+/// A name for a local variable of generated code, which no path that the user wrote refers to.
+fn local(name: &Ident) -> Ident {
+    let mut name = name.clone();
+    name.set_span(name.span().resolved_at(Span::mixed_site()));
+    name
+}
+
+/// Name of the static behind a tile: the parameter's in upper case, unless a generic parameter is called so.
+fn storage_name(tile: &Ident, generics: &Generics) -> Ident {
+    let taken = |name: &str| {
+        generics.type_params().any(|t| t.ident == name) || generics.const_params().any(|c| c.ident == name)
+    };
+    let mut name = tile.to_string().to_uppercase();
+    while taken(&name) {
+        name.push('_');
+    }
+    format_ident!("{name}")
 }
 
 fn binding(list: &List, choice: &Choice, part: &str, generics: &Generics) -> TokenStream {
@@ -234,9 +249,12 @@ pub fn host(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenS
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(clippy::too_many_arguments, clippy::manual_range_patterns)]
         #vis fn #name #generics (#(#inputs),*) -> ::cuda_std::launch::#call<'launch> #bounds {
-            #(#lints)*
-            #[allow(dead_code, clippy::missing_safety_doc)]
-            #body
+            // In a block, where it is not in the way of a parameter with its name.
+            {
+                #(#lints)*
+                #[allow(dead_code, clippy::missing_safety_doc)]
+                #body
+            }
 
             #(#checks)*
             #(#bounds_of_parameters)*

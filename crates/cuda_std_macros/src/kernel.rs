@@ -12,13 +12,12 @@ use crate::{bounds::Arguments, expand};
 /// # Errors
 /// Fails if the signature is not that of a kernel, or the lists do not match its generic parameters.
 pub fn expand(arguments: Arguments, function: ItemFn) -> Result<TokenStream> {
-    let Arguments { lists, bounds } = arguments;
     check_signature(&function)?;
-    lists.check(&function.sig.generics)?;
+    arguments.lists.check(&function.sig.generics)?;
     let params = params::of(&function.sig)?;
     check_safety(&function, &params)?;
-    let device = expand::device(&lists, &bounds, &function, &params)?;
-    let host = expand::host(&lists, &function, &params)?;
+    let device = expand::device(&arguments, &function, &params)?;
+    let host = expand::host(&arguments.lists, &function, &params)?;
     Ok(quote!(#device #host))
 }
 
@@ -84,7 +83,7 @@ mod tests {
         .expect("valid");
         assert!(out.contains(r#"export_name = "add""#), "{out}");
         assert_eq!(out.matches("extern \"ptx-kernel\"").count(), 1, "{out}");
-        assert!(out.contains("a_len : usize"), "{out}");
+        assert!(out.contains("a__len : usize"), "{out}");
     }
 
     #[test]
@@ -96,8 +95,8 @@ mod tests {
             ),
         )
         .expect("valid");
-        let entry = "fn __entry (a : & 'static mut [f32 ; 0] , a_len : usize , b : & 'static mut [u8 ; 0] , \
-                     b_planes : usize , b_rows : usize , b_columns : usize)";
+        let entry = "fn __entry (a : & 'static mut [f32 ; 0] , a__len : usize , b : & 'static mut [u8 ; 0] , \
+                     b__planes : usize , b__rows : usize , b__columns : usize)";
         assert!(out.contains(entry), "{out}");
         assert!(out.contains("b : :: cuda_std :: launch :: VolumeMut < 'launch , u8 >) ->"), "{out}");
         assert!(out.contains("SafeCall < 'launch >"), "{out}");

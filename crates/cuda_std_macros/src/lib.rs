@@ -2,6 +2,7 @@
 //! [`macro@gpu_only`].
 
 mod address_space;
+mod allow;
 mod bounds;
 mod expand;
 mod gpu_only;
@@ -99,6 +100,21 @@ use syn::parse_macro_input;
 /// # use cuda_std::prelude::*;
 /// #[kernel(for B in [128, 256], launch_bounds(B, 2), max_registers(64))]
 /// pub fn first_of_block<const B: u32>(input: &[f32], mut out: DisjointSlice<f32>) { /* … */ }
+/// ```
+///
+/// `allow(LINT, …)` turns off warnings of `cuda_builder` about the kernel, all its instances included: `local_memory`,
+/// `spills`, `generic_shared`, `f64_arithmetic`, `divergent_barrier`, `core_atomics`.
+///
+/// ```
+/// # use cuda_std::prelude::*;
+/// #[kernel(allow(local_memory))]
+/// pub fn lookup(index: &[u32], mut out: DisjointSlice<f32>) { /* … */ }
+/// ```
+///
+/// ```compile_fail
+/// # use cuda_std::prelude::*;
+/// #[kernel(allow(slow_memory))] // unknown lint `slow_memory` of kernels: expected one of …
+/// pub fn lookup(index: &[u32], mut out: DisjointSlice<f32>) {}
 /// ```
 ///
 /// **On the device** the function can still be called from other kernels. **On the host** it is replaced by a safe

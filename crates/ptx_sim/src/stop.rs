@@ -3,6 +3,7 @@
 
 use crate::files::{self, Recorded, Unavailable};
 use std::fmt;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// Label in [`Diagnostic::related`] of a place whose call led to the place of the report.
@@ -92,8 +93,14 @@ pub struct Diagnostic {
 pub struct Finding {
     /// An occurrence in the first block that has one.
     pub diagnostic: Diagnostic,
-    /// Number of occurrences.
+    /// Number of occurrences, those of the merged findings included.
     pub count: u64,
+    /// Number of other findings that this one stands for: the same defect at the same source lines by other
+    /// instructions, such as those of the other fields of a struct, or of the copies of an unrolled line.
+    pub merged: u64,
+    /// The bytes that the occurrences concern, counted from the start of the allocation that the title names; `None` if
+    /// they are not in one allocation, or the checker does not record them.
+    pub bytes: Option<Range<u64>>,
 }
 
 /// Error that ended a run early or prevented it from starting.
@@ -144,6 +151,11 @@ impl Diagnostic {
 }
 
 impl Finding {
+    /// Creates a finding that stands for itself alone.
+    pub(crate) fn new(diagnostic: Diagnostic, count: u64) -> Self {
+        Self { diagnostic, count, merged: 0, bytes: None }
+    }
+
     /// Merges another finding of the same kind at the same place; the occurrence in the first block is kept.
     pub(crate) fn absorb(&mut self, other: Self) {
         let count = self.count + other.count;

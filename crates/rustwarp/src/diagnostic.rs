@@ -37,6 +37,12 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Number of occurrences.
     pub count: u64,
+    /// Number of other findings that this one stands for: the same defect at the same source lines, by other
+    /// instructions.
+    pub merged: u64,
+    /// The first byte that the occurrences concern and the byte after the last, in the allocation that the title names;
+    /// null if they are not recorded.
+    pub bytes: Option<[u64; 2]>,
     /// The seed of the schedule that showed it first, under `--seeds`.
     pub seed: Option<u64>,
     /// The full report, without colours.
@@ -99,6 +105,8 @@ impl Diagnostic {
             notes: Vec::new(),
             help: None,
             count: 1,
+            merged: 0,
+            bytes: None,
             seed: None,
             colour: text.clone(),
             text,
@@ -111,14 +119,15 @@ impl Diagnostic {
         if plain || !std::io::stderr().is_terminal() { &self.text } else { &self.colour }
     }
 
-    /// Identifies equal diagnostics of several runs: what happened at which locations, without threads and addresses,
-    /// which differ between runs.
+    /// Identifies equal diagnostics of several runs: what happened to which allocation at which lines, without threads,
+    /// addresses and columns, which differ between runs.
     pub fn identity(&self) -> (String, String, Vec<String>) {
         let place = |place: &Place| match (&place.file, place.line) {
-            (Some(file), Some(line)) => format!("{file}:{line}:{}", place.column.unwrap_or_default()),
+            (Some(file), Some(line)) => format!("{file}:{line}"),
             _ => format!("{}:{}", place.function, place.ptx_line),
         };
-        let title = if self.places.is_empty() { self.title.clone() } else { String::new() };
+        let names = || self.title.split('`').skip(1).step_by(2).collect::<Vec<_>>().join(" ");
+        let title = if self.places.is_empty() { self.title.clone() } else { names() };
         (self.code.clone(), title, self.places.iter().map(place).collect())
     }
 }

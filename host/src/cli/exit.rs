@@ -1,8 +1,9 @@
 //! The exit codes, and the text of errors.
 
-use super::look;
+use super::{look, replay};
 use ladders::Error;
 use rustwarp::Diagnostic;
+use std::ffi::OsString;
 
 /// Everything was done, and every compared result is right.
 pub(super) const CLEAN: u8 = 0;
@@ -34,21 +35,23 @@ fn of_library(error: &rustwarp::Error) -> u8 {
     }
 }
 
-/// The error's text for standard error.
-pub fn describe(error: &anyhow::Error) -> String {
+/// The error's text for standard error; `arguments` are those of the process, its name first.
+pub fn describe(error: &anyhow::Error, arguments: impl IntoIterator<Item = OsString>) -> String {
     match (error.downcast_ref::<Error>(), error.downcast_ref::<rustwarp::Error>()) {
-        (Some(Error::Fault(fault)), _) | (_, Some(rustwarp::Error::Fault(fault))) => of_fault(fault),
+        (Some(Error::Fault(fault)), _) | (_, Some(rustwarp::Error::Fault(fault))) => of_fault(fault, arguments),
         _ => error.to_string(),
     }
 }
 
 /// The report of a fault; a GPU's has no places, which the simulator would show.
-fn of_fault(fault: &Diagnostic) -> String {
-    let text = look::report(fault);
-    match fault.places.is_empty() && fault.help.is_some() {
-        true => format!("{text}. Run it again with `--device sim` to get the source line"),
-        false => text.to_owned(),
+fn of_fault(fault: &Diagnostic, arguments: impl IntoIterator<Item = OsString>) -> String {
+    if !fault.places.is_empty() || fault.help.is_none() {
+        return look::report(fault).to_owned();
     }
+    let arguments: Vec<String> = arguments.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    // The library's help is for programs; here, the command is known.
+    let event = look::report(fault).lines().next().unwrap_or_default();
+    format!("{event}\nhelp: {}", replay::advice(&arguments))
 }
 
 #[cfg(test)]
@@ -85,9 +88,16 @@ mod tests {
     fn a_fault_on_a_gpu_leads_to_the_simulator() {
         let fault =
             Diagnostic::new("fault", "CUDA_ERROR_LAUNCH_FAILED", "it trapped", "running the kernel: it trapped");
-        let on_gpu = Diagnostic { help: Some("run it again on the simulator".to_owned()), ..fault.clone() };
-        let text = |fault: Diagnostic| describe(&Error::Fault(Box::new(fault)).into());
+        let help = "run the same calls on `Device::sim()`";
+        let on_gpu =
+            Diagnostic { help: Some(help.to_owned()), text: format!("{}\nhelp: {help}", fault.text), ..fault.clone() };
+        let line = ["host", "failing", "--variant", "barrier_in_if"].map(OsString::from);
+        let text = |fault: Diagnostic| describe(&Error::Fault(Box::new(fault)).into(), line.clone());
         assert_eq!(text(fault), "running the kernel: it trapped");
-        assert!(text(on_gpu).ends_with("it trapped. Run it again with `--device sim` to get the source line"));
+        assert_eq!(
+            text(on_gpu),
+            "running the kernel: it trapped\nhelp: to get the source line, run it again on the simulator: host failing \
+             --variant barrier_in_if --device sim"
+        );
     }
 }

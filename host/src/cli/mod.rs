@@ -23,6 +23,7 @@ mod number;
 mod occupancy;
 mod operands;
 mod output;
+mod replay;
 mod run;
 mod seeds;
 mod simulation;

@@ -14,7 +14,7 @@ pub const IDEA: &str = "the tree's barrier is inside `if t < half`: only the thr
 ///
 /// # Safety
 /// No launch is safe: the misplaced barrier is the point.
-#[kernel]
+#[kernel(allow(divergent_barrier))]
 pub unsafe fn failing_barrier_in_if(input: &[u32], output: *mut u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
     let cache = cache();

@@ -14,7 +14,7 @@ pub const IDEA: &str = "a barrier in a loop that runs longer for some threads th
 ///
 /// # Safety
 /// No launch is safe: the misplaced barriers are the point.
-#[kernel]
+#[kernel(allow(divergent_barrier))]
 pub unsafe fn failing_barrier_in_loop(input: &[u32], output: *mut u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
     let cache = cache();

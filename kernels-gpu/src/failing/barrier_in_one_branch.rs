@@ -13,7 +13,7 @@ pub const IDEA: &str = "a barrier in one branch of `if t % 2 == 0`";
 ///
 /// # Safety
 /// No launch is safe: the misplaced barrier is the point.
-#[kernel]
+#[kernel(allow(divergent_barrier))]
 pub unsafe fn failing_barrier_in_one_branch(input: &[u32], output: *mut u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::global_index());
     let cache = cache();

@@ -1,7 +1,8 @@
 //! The macros that declare kernels for a user's operators.
 //!
 //! Each makes a unit struct of the kernel's name, and the entry of that name: in an anonymous constant, so that the
-//! launcher's name does not collide with the struct's. Crates that use them depend on `cuda_std`, too.
+//! launcher's name does not collide with the struct's. Crates that use them depend on `cuda_std`, too. At the end of
+//! each, `allow(LINT, …)` is the argument of `#[kernel]`.
 
 /// Declares a kernel that converts elements by an expression and reduces the results by an
 /// [`Operator`](crate::operator::Operator): `pub fn NAME<OPERATOR>(ELEMENT: TYPE) -> RESULT { EXPRESSION }`.
@@ -43,7 +44,8 @@
 /// ```
 #[macro_export]
 macro_rules! reduce_kernel {
-    ($(#[$meta:meta])* $vis:vis fn $name:ident<$operator:ty>($element:ident: $input:ty) -> $value:ty $map:block) => {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident<$operator:ty>($element:ident: $input:ty) -> $value:ty $map:block
+     $(allow($($lint:ident),+ $(,)?))?) => {
         $crate::kernel_name! { $(#[$meta])* $vis $name }
 
         const _: () = {
@@ -52,7 +54,7 @@ macro_rules! reduce_kernel {
             #[inline(always)]
             fn map($element: $input) -> $value $map
 
-            #[::cuda_std::kernel]
+            #[::cuda_std::kernel($(allow($($lint),+))?)]
             unsafe fn $name(input: &[$input], partials: *mut $value, ticket: *mut u32, output: *mut $value) {
                 // SAFETY: the code that launches the kernel upholds this function's contract.
                 unsafe {
@@ -86,13 +88,13 @@ macro_rules! reduce_kernel {
 /// `pub fn NAME<OPERATOR>(TYPE)`. [`operator`](crate::operator) shows one.
 #[macro_export]
 macro_rules! scan_kernel {
-    ($(#[$meta:meta])* $vis:vis fn $name:ident<$operator:ty>($value:ty)) => {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident<$operator:ty>($value:ty) $(allow($($lint:ident),+ $(,)?))?) => {
         $crate::kernel_name! { $(#[$meta])* $vis $name }
 
         const _: () = {
             use ::cuda_std::launch::{PtrMut, Slice};
 
-            #[::cuda_std::kernel]
+            #[::cuda_std::kernel($(allow($($lint),+))?)]
             unsafe fn $name(input: &[$value], exclusive: u32, state: *mut u64, output: *mut $value) {
                 // SAFETY: the code that launches the kernel upholds this function's contract.
                 unsafe { $crate::scan::best::any_scan::<$operator, $value>(input, exclusive, state, output) }
@@ -121,13 +123,13 @@ macro_rules! scan_kernel {
 /// of at most 32 bytes: `pub fn NAME<OPERATOR>(TYPE)`.
 #[macro_export]
 macro_rules! segmented_reduce_kernel {
-    ($(#[$meta:meta])* $vis:vis fn $name:ident<$operator:ty>($value:ty)) => {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident<$operator:ty>($value:ty) $(allow($($lint:ident),+ $(,)?))?) => {
         $crate::kernel_name! { $(#[$meta])* $vis $name }
 
         const _: () = {
             use ::cuda_std::launch::{PtrMut, Slice};
 
-            #[::cuda_std::kernel]
+            #[::cuda_std::kernel($(allow($($lint),+))?)]
             unsafe fn $name(
                 values: &[$value],
                 offsets: &[u64],
@@ -169,7 +171,8 @@ macro_rules! segmented_reduce_kernel {
 /// }`.
 #[macro_export]
 macro_rules! transform_kernel {
-    ($(#[$meta:meta])* $vis:vis fn $name:ident($element:ident: $input:ty) -> $value:ty $map:block) => {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($element:ident: $input:ty) -> $value:ty $map:block
+     $(allow($($lint:ident),+ $(,)?))?) => {
         $crate::kernel_name! { $(#[$meta])* $vis $name }
 
         const _: () = {
@@ -178,7 +181,7 @@ macro_rules! transform_kernel {
             #[inline(always)]
             fn map($element: $input) -> $value $map
 
-            #[::cuda_std::kernel]
+            #[::cuda_std::kernel($(allow($($lint),+))?)]
             unsafe fn $name(input: &[$input], output: *mut $value) {
                 // SAFETY: the code that launches the kernel upholds this function's contract.
                 unsafe {

@@ -17,6 +17,7 @@ pub fn cases() -> Vec<Case> {
         crate::print::cases(),
         crate::guide::cases(),
         crate::view::cases(),
+        crate::parameters::cases(),
     ]
     .into_iter()
     .flatten()

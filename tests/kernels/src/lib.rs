@@ -19,6 +19,7 @@ pub mod guide;
 pub mod math;
 pub mod memory;
 pub mod panic;
+pub mod parameters;
 pub mod planted;
 pub mod print;
 pub mod shared;

@@ -48,7 +48,7 @@ pub unsafe fn memory_split(input: &[u32], out: *mut u32) {
 }
 
 /// The result of `parts` for `input`, then the words between its first and last boundary, by one thread.
-#[kernel]
+#[kernel(allow(local_memory))]
 pub unsafe fn memory_split_words(input: &[u8], out: *mut u32) {
     let (head, vectors) = Vector::<u8, 16>::parts(input.as_ptr(), input.len());
     let (front, words, _) = U32x4::split_words(input);

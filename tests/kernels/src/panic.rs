@@ -13,7 +13,7 @@ pub unsafe fn panic_index(input: &[u32], out: *mut u32) {
 }
 
 /// One thread panics with a formatted message.
-#[kernel]
+#[kernel(allow(local_memory))]
 pub unsafe fn panic_message(limit: u32) {
     let t = thread::thread_idx_x();
     if t == limit {

@@ -117,7 +117,7 @@ pub fn view_matrix(mut out: DisjointMatrix<u32>, step: u32) {
 }
 
 /// The same by indices, whose tests may panic.
-#[kernel]
+#[kernel(allow(local_memory))]
 pub fn view_matrix_indexed(mut out: DisjointMatrix<u32>, step: u32) {
     for row in thread::unique_rows(out.rows()) {
         for i in row.columns(out.columns()) {
@@ -156,7 +156,7 @@ pub fn view_volume(mut out: DisjointVolume<u32>) {
 }
 
 /// The number of each element of a volume, for any grid of three dimensions.
-#[kernel]
+#[kernel(allow(local_memory))]
 pub fn view_volume_strided(mut out: DisjointVolume<u32>) {
     let (planes, rows, columns) = (out.planes(), out.rows(), out.columns());
     for plane in thread::unique_planes(planes) {

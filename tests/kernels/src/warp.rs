@@ -62,7 +62,7 @@ pub unsafe fn warp_shuffles<T: Lane>(out: *mut T, operand: u32) {
 }
 
 /// The shuffles in parts of `width` lanes: the value, and whether the source lane was in the part.
-#[kernel]
+#[kernel(allow(local_memory))]
 pub unsafe fn warp_shuffle_parts(out: *mut u32, operand: u32, width: u32) {
     let value = lane_id() + 100;
     // SAFETY: the launch has whole warps, and `out` eight values per thread.
@@ -150,7 +150,7 @@ impl FromLane for i64 {
 }
 
 /// All six reductions, by the whole warp and by the lanes of `mask`.
-#[kernel(for T in [u32, i32])]
+#[kernel(for T in [u32, i32], allow(local_memory))]
 pub unsafe fn warp_reductions<T: WarpReduceValue + Lane>(out: *mut T, mask: u32) {
     use WarpReductionOp::*;
     let value = T::of(lane_id() ^ 13);

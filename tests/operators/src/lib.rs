@@ -12,7 +12,8 @@ pub trait Sample: Pod + PartialEq + core::fmt::Debug {
     fn sample(random: u64) -> Self;
 }
 
-/// Declares an operator on a type, and its kernels.
+/// Declares an operator on a type, and its kernels. Values that do not divide into words of 4 bytes, or are large, are
+/// in local memory here and there, which is slow but right: no warning.
 macro_rules! operator {
     ($operator:ident($value:ty), commutative: $commutative:literal, identity: $identity:expr,
      $a:ident, $b:ident => $combine:expr;
@@ -34,14 +35,15 @@ macro_rules! operator {
         reduce_kernel! {
             /// The reduction by this operator.
             pub fn $reduce<$operator>(x: $value) -> $value { x }
+            allow(local_memory)
         }
         scan_kernel! {
             /// The scan by this operator.
-            pub fn $scan<$operator>($value)
+            pub fn $scan<$operator>($value) allow(local_memory)
         }
         $( segmented_reduce_kernel! {
             /// The segmented reduction by this operator.
-            pub fn $segmented<$operator>($value)
+            pub fn $segmented<$operator>($value) allow(local_memory)
         } )?
     };
 }
@@ -240,6 +242,7 @@ reduce_kernel! {
 reduce_kernel! {
     /// The summary of bytes.
     pub fn summary_of_bytes<Summarise>(x: u8) -> Summary { Summary::of(f32::from(x)) }
+    allow(local_memory)
 }
 
 transform_kernel! {

@@ -212,8 +212,8 @@ impl CudaBuilder {
         self
     }
 
-    /// Turns lints off for the whole crate. An exported symbol `rustwarp.allow.<lint>.<entry>` turns one off for a
-    /// kernel.
+    /// Turns lints off for the whole crate. `#[kernel(allow(LINT))]` turns one off for a kernel, by an exported symbol
+    /// `rustwarp.allow.<lint>.<entry>`.
     pub fn allow(mut self, lints: impl IntoIterator<Item = Lint>) -> Self {
         self.allowed.extend(lints);
         self

@@ -42,7 +42,7 @@ pub fn findings(program: &Program, memory: &Memory) -> Vec<Finding> {
             ),
             ..Diagnostic::new("leak", title)
         };
-        Finding { diagnostic, count }
+        Finding::new(diagnostic, count)
     };
     by_site.into_iter().map(finding).collect()
 }

@@ -8,6 +8,7 @@
 
 mod every_run;
 pub(crate) mod leaks;
+pub(crate) mod lines;
 pub(crate) mod overflow;
 pub(crate) mod partial_stores;
 pub(crate) mod race;

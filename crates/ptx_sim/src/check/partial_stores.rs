@@ -59,7 +59,7 @@ fn finding(setting: &Setting<'_>, site: Site, stores: Stores) -> Finding {
          structures into arrays"
             .to_owned(),
     );
-    Finding { diagnostic, count: executions }
+    Finding::new(diagnostic, executions)
 }
 
 impl Observer for PartialStores {

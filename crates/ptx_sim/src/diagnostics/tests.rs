@@ -83,7 +83,7 @@ fn a_race_with_both_places_in_one_file() {
         diagnostic.related.push(("the earlier write, by thread (1, 0, 0):".to_owned(), earlier));
         diagnostic.notes.push("the address is 0x84".to_owned());
         diagnostic.help = Some("put a barrier between them".to_owned());
-        Finding { diagnostic, count: 31 }.to_string()
+        Finding::new(diagnostic, 31).to_string()
     });
     assert_eq!(
         text,
@@ -139,7 +139,7 @@ fn ptx_alone() {
     diagnostic.thread = thread(0, 0);
     let earlier = place(9, "st.global.b32 [%rd2], %r1;", Vec::new());
     diagnostic.related.push(("the earlier write, by thread (1, 0, 0):".to_owned(), earlier));
-    let text = Finding { diagnostic, count: 1 }.to_string();
+    let text = Finding::new(diagnostic, 1).to_string();
     assert_eq!(
         text,
         "\

@@ -223,6 +223,12 @@ impl Memory {
         (address >= NULL_PAGE).then(|| self.read().near(address).cloned()).flatten()
     }
 
+    /// Returns how far an address is from the start of the allocation that contains it.
+    pub fn offset(&self, address: u64) -> Option<u64> {
+        let near = self.nearest(address)?;
+        address.checked_sub(near.base).filter(|offset| *offset < near.size)
+    }
+
     /// Describes an address relative to the nearest allocation.
     pub fn describe(&self, address: u64) -> String {
         let table = self.read();

@@ -40,7 +40,7 @@ impl Findings {
         }
         let place = Some(Place::of(setting.program, site.function, site.pc));
         let thread = Some(setting.thread(block, warp, lane));
-        let finding = Finding { diagnostic: Diagnostic { place, thread, ..describe() }, count: 1 };
+        let finding = Finding::new(Diagnostic { place, thread, ..describe() }, 1);
         self.merge((site, code), finding);
     }
 

@@ -1,6 +1,6 @@
 //! The layout of a kernel's shared memory.
 
-use super::{Callee, Function, Op, Preset, Program, Space, Symbol};
+use super::{Callee, Function, Op, Preset, Program, Space, Symbol, Variable};
 
 /// Shared memory of one kernel: the variables of the kernel and of the functions that it may call.
 #[derive(Debug)]
@@ -41,14 +41,24 @@ impl Layout {
         Self { offsets, static_bytes }
     }
 
-    /// Describes an address of shared memory.
-    pub fn describe(&self, program: &Program, address: u64, total: u64) -> String {
+    /// The variable of shared memory before or at an address, with its offset and its size.
+    fn at_or_before<'p>(&self, program: &'p Program, address: u64, total: u64) -> Option<(&'p Variable, u64, u64)> {
         let placed = program.variables.iter().zip(&self.offsets).filter_map(|(variable, offset)| {
             let size = if variable.dynamic { total.saturating_sub((*offset)?) } else { variable.size };
             Some((variable, (*offset)?, size)).filter(|(_, _, size)| *size > 0)
         });
-        let before = placed.filter(|(_, offset, _)| *offset <= address).max_by_key(|(_, offset, _)| *offset);
-        let Some((variable, offset, size)) = before else {
+        placed.filter(|(_, offset, _)| *offset <= address).max_by_key(|(_, offset, _)| *offset)
+    }
+
+    /// Returns how far an address of shared memory is from the start of the variable that contains it.
+    pub fn offset(&self, program: &Program, address: u64, total: u64) -> Option<u64> {
+        let (_, start, size) = self.at_or_before(program, address, total)?;
+        Some(address - start).filter(|offset| *offset < size)
+    }
+
+    /// Describes an address of shared memory.
+    pub fn describe(&self, program: &Program, address: u64, total: u64) -> String {
+        let Some((variable, offset, size)) = self.at_or_before(program, address, total) else {
             return format!("the block has {total} bytes of shared memory");
         };
         let name = crate::stop::demangled(&variable.name);

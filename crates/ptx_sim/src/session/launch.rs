@@ -5,7 +5,7 @@ use super::config::{Config, Report};
 use crate::check::race::{Options, Race};
 use crate::check::uninit::plan::Plan;
 use crate::check::uninit::{self, Uninit};
-use crate::check::{self, Several, leaks};
+use crate::check::{self, Several, leaks, lines};
 use crate::count::{Counters, Counting, InstructionCounters};
 use crate::machine::{self, Context, Kernel, Launch, Setup, validate};
 use crate::observe::Observer;
@@ -127,10 +127,10 @@ fn watch<O: Observer>(
     let Seen { counters, instructions, mut findings, traced } = finish(ran.observer);
     findings.extend(ran.findings);
     if let Some(stop) = ran.stop {
-        return Err(stop.with_run(ran.printed, findings));
+        return Err(stop.with_run(ran.printed, lines::merge(findings)));
     }
     if config.checks.leaks {
         findings.extend(leaks::findings(context.setting.program, context.setting.memory));
     }
-    Ok(Report { counters, instructions, findings, traced, printed: ran.printed })
+    Ok(Report { counters, instructions, findings: lines::merge(findings), traced, printed: ran.printed })
 }

@@ -3,7 +3,7 @@
 use cuda_std::prelude::*;
 
 /// The barrier is in a branch that half of each warp takes.
-#[kernel]
+#[kernel(allow(divergent_barrier))]
 pub unsafe fn barrier_in_branch(out: *mut u32) {
     let t = thread::thread_idx_x();
     let cache = shared::dynamic_shared_mem::<u32>();
@@ -18,7 +18,7 @@ pub unsafe fn barrier_in_branch(out: *mut u32) {
 }
 
 /// The same with a tile: no types ensure that all threads fill it.
-#[kernel]
+#[kernel(allow(divergent_barrier))]
 pub fn tile_in_branch(mut out: DisjointSlice<u32>, tile: SharedTile<u32, 32>) {
     let t = thread::thread_idx_x();
     let mut value = 0;

@@ -73,6 +73,9 @@ mod table {
         planted! {
             Race in "planted/race.rs": race_tree, new("race_tree", 1, 256).input(&ones).output(&[0f32])
                 .calls(|b| race_tree(slice(b[0], 256), out(b[1]))), prints &[];
+            Race in "planted/race.rs": race_struct,
+                new("race_struct", 1, 256).input(&values).output(&[0u32; 4])
+                .calls(|b| race_struct(slice(b[0], 256), out(b[1]))), prints &[];
             Race in "planted/race.rs": race_scan, new("race_scan", 1, 256).input(&values).output(&ones)
                 .calls(|b| race_scan(slice(b[0], 256), out(b[1]))), prints &[];
             OutOfBounds in "planted/bounds.rs": bounds_write, new("bounds_write", 4, 32).output(&[0u32; 100])

@@ -98,7 +98,7 @@ impl fmt::Display for Warning {
         if self.entries.len() > 1 {
             write!(f, " and {} more", self.entries.len() - 1)?;
         }
-        write!(f, "; help: {}, or turn the lint off by `CudaBuilder::allow([Lint::{:?}])`", self.lint.help(), self.lint)
+        write!(f, "; help: {}, or turn the lint off by `#[kernel(allow({}))]`", self.lint.help(), self.lint)
     }
 }
 

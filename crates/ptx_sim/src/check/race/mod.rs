@@ -63,4 +63,5 @@ mod view;
 mod words;
 
 pub use options::{Atomics, Options, SameValue};
+pub(crate) use report::SAME_VALUE;
 pub(crate) use state::Race;

@@ -123,7 +123,7 @@ impl Unfenced {
                 threads before the barrier that precedes the copy"
                     .to_owned(),
             );
-            Finding { diagnostic, count }
+            Finding::new(diagnostic, count)
         };
         self.0.into_iter().map(finding).collect()
     }

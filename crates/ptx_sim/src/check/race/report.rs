@@ -12,6 +12,9 @@ use crate::program::{Program, Space};
 use crate::stop::{Diagnostic, Finding, Place, Thread, Triple, block_order};
 use std::collections::HashMap;
 
+/// Note of a race in which no occurrence changed what is in memory.
+pub(crate) const SAME_VALUE: &str = "both accesses wrote the same value in every occurrence";
+
 /// A pair of accesses that race.
 pub(super) struct Found<'a> {
     pub now: &'a Now<'a>,
@@ -87,6 +90,8 @@ struct Example {
 struct Occurrences {
     example: Example,
     count: u64,
+    /// Addresses of the first byte of any occurrence, and of the byte after the last.
+    bytes: [u64; 2],
     /// Whether every occurrence was two stores of one value.
     same_value: bool,
 }
@@ -101,6 +106,12 @@ pub(super) struct Seen<'a> {
     /// `%ctaid` by ticket, where clusters change the launch order of blocks.
     ids: HashMap<u32, [u32; 3]>,
     pairs: HashMap<Key, Occurrences>,
+}
+
+impl Occurrences {
+    fn widen(&mut self, [first, end]: [u64; 2]) {
+        self.bytes = [self.bytes[0].min(first), self.bytes[1].max(end)];
+    }
 }
 
 impl<'a> Seen<'a> {
@@ -155,12 +166,13 @@ impl<'a> Seen<'a> {
             strong: (earlier.mode.strong.is_some(), later.mode.strong.is_some()),
             same_instruction,
         };
-        let pair = self.pairs.entry(key).or_insert(Occurrences { example, count: 0, same_value });
+        let pair = self.pairs.entry(key).or_insert(Occurrences { example, count: 0, bytes: [u64::MAX, 0], same_value });
         let place = |example: &Example| (std::cmp::Reverse(example.apart), block_order(example.later.block));
         if place(&example) < place(&pair.example) {
             pair.example = example;
         }
         pair.count += 1;
+        pair.widen([found.address, found.address + u64::from(found.bytes)]);
         pair.same_value &= same_value;
     }
 
@@ -173,6 +185,7 @@ impl<'a> Seen<'a> {
             match self.pairs.get_mut(&key) {
                 Some(mine) => {
                     mine.count += theirs.count;
+                    mine.widen(theirs.bytes);
                     mine.same_value &= theirs.same_value;
                 }
                 None => drop(self.pairs.insert(key, theirs)),
@@ -181,8 +194,12 @@ impl<'a> Seen<'a> {
     }
 
     /// Returns the findings, sorted by place. `describe` names the location of an address in global (false) or shared
-    /// (true) memory.
-    pub fn finish(self, describe: impl Fn(bool, u64) -> String) -> Vec<Finding> {
+    /// (true) memory, and `offset` is the number of bytes before it in its allocation.
+    pub fn finish(
+        self,
+        describe: impl Fn(bool, u64) -> String,
+        offset: impl Fn(bool, u64) -> Option<u64>,
+    ) -> Vec<Finding> {
         let mut pairs: Vec<_> = self.pairs.iter().collect();
         pairs.sort_by_key(|(key, _)| **key);
         pairs.retain(|(key, pair)| {
@@ -191,7 +208,16 @@ impl<'a> Seen<'a> {
             let load_then_swap = pair.example.strong.1 && emulation(key.earlier, key.later);
             key.violates_nc || !swap_then_load && !load_then_swap
         });
-        pairs.into_iter().map(|(key, pair)| self.finding(*key, pair, &describe)).collect()
+        let bytes = |shared, [first, end]: [u64; 2]| {
+            let (from, to) = (offset(shared, first)?, offset(shared, end - 1)?);
+            // Otherwise they are in different allocations.
+            (to.checked_sub(from)? == end - 1 - first).then_some(from..to + 1)
+        };
+        let finding = |(key, pair): (&Key, &Occurrences)| Finding {
+            bytes: bytes(key.shared, pair.bytes),
+            ..self.finding(*key, pair, &describe)
+        };
+        pairs.into_iter().map(finding).collect()
     }
 
     fn finding(&self, key: Key, pair: &Occurrences, describe: &impl Fn(bool, u64) -> String) -> Finding {
@@ -238,7 +264,7 @@ impl<'a> Seen<'a> {
         diagnostic.related.push((format!("the earlier {first}, by {whose}:"), place));
         diagnostic.notes.push(format!("the address is {:#x}", pair.example.address));
         if pair.same_value {
-            diagnostic.notes.push("both accesses wrote the same value in every occurrence".to_owned());
+            diagnostic.notes.push(SAME_VALUE.to_owned());
         }
         if let Some((old, new, bytes)) = pair.example.values.filter(|(old, new, _)| old != new) {
             let width = bytes as usize * 2 + 2;
@@ -249,7 +275,7 @@ impl<'a> Seen<'a> {
             diagnostic.notes.push(format!("only the {which} access is atomic or otherwise strong"));
         }
         diagnostic.help = Some(help(key, &pair.example));
-        Finding { diagnostic, count: pair.count }
+        Finding::new(diagnostic, pair.count)
     }
 
     /// Describes the thread or threads of the earlier access, with their block if it differs from the later one's.

@@ -67,10 +67,15 @@ impl<'a> Race<'a> {
         let Setting { program, layout, memory, shared_bytes, .. } = setting;
         let in_shared = |address| layout.describe(program, address, *shared_bytes);
         let unfenced = self.unfenced.findings(program, &self.seen, in_shared);
-        let mut findings = self.seen.finish(|shared, address| match shared {
+        let describe = |shared, address| match shared {
             true => in_shared(address),
             false => memory.describe(address),
-        });
+        };
+        let offset = |shared, address| match shared {
+            true => layout.offset(program, address, *shared_bytes),
+            false => memory.offset(address),
+        };
+        let mut findings = self.seen.finish(describe, offset);
         findings.extend(unfenced);
         findings
     }

@@ -25,10 +25,14 @@ fn explain(code: u32, attempt: &str) -> Error {
         2 => return Error::Device(format!("{attempt}: the GPU is out of memory ({name})")),
         _ => return Error::Device(format!("{attempt}: the driver returned {name} (error {code})")),
     };
-    let text = format!("{attempt}: {fault} ({name})");
-    let help = Some("run it again on the simulator to get the source line".to_owned());
+    let text = format!("{attempt}: {fault} ({name})\nhelp: {REPLAY}");
+    let help = Some(REPLAY.to_owned());
     Error::Fault(Box::new(Diagnostic { help, ..Diagnostic::new("fault", name.to_string(), fault, text) }))
 }
+
+/// What to do about a fault, of which the driver reports no more than its kind.
+const REPLAY: &str = "to get the source line, make the same calls on the simulator, with `Device::sim()` as the \
+                      device, or launch the kernel alone by `host check KERNELS.ptx`";
 
 /// Explains why the driver rejects a module with this code, with the first line of its compiler's log.
 pub(super) fn explain_load(code: u32, log: &str, image: &[u8], name: &str, cuda: (u32, u32)) -> Error {
@@ -48,5 +52,23 @@ pub(super) fn explain_load(code: u32, log: &str, image: &[u8], name: &str, cuda:
             Error::NoPtx(format!("{name} contains no code for this GPU: build it for its architecture.{says}"))
         }
         (code, _) => explain(code, &format!("loading {name}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_says_how_to_get_its_line_on_the_simulator() {
+        for code in [700, 702, 710, 714, 715, 716, 717, 718, 719] {
+            let Error::Fault(fault) = explain(code, "running `scan`") else { panic!("{code} is a fault") };
+            let help = fault.help.clone().expect("help");
+            assert!(help.contains("`Device::sim()`") && help.contains("`host check KERNELS.ptx`"), "{help}");
+            let text = Error::Fault(fault).to_string();
+            assert!(text.starts_with("running `scan`: "), "{text}");
+            assert!(text.ends_with(&format!("\nhelp: {help}")), "{text}");
+        }
+        assert!(matches!(explain(2, "allocating `x`"), Error::Device(text) if !text.contains("help")));
     }
 }

@@ -7,7 +7,9 @@ use ptx_sim::Style;
 /// Converts a finding.
 pub(super) fn finding(finding: &ptx_sim::Finding, module: &str) -> Diagnostic {
     let texts = [finding.render(Style::Plain), finding.render(Style::Colour)];
-    Diagnostic { count: finding.count, ..describe("finding", &finding.diagnostic, module, texts) }
+    let bytes = finding.bytes.as_ref().map(|bytes| [bytes.start, bytes.end]);
+    let (count, merged) = (finding.count, finding.merged);
+    Diagnostic { count, merged, bytes, ..describe("finding", &finding.diagnostic, module, texts) }
 }
 
 /// Converts a diagnostic of the simulator. `texts`: the report without colours and with them.
