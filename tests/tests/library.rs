@@ -46,8 +46,10 @@ fn means_and_variances() {
     let found = device.mean_variance(&bytes).expect("moments").expect("elements");
     assert_eq!((found.mean, found.variance), (0.0, (1_u128 << 126) as f64));
     assert_eq!(device.mean_variance(&device.upload::<u32>(&[]).expect("memory")).expect("moments"), None);
-    let with_nan = device.upload(&[1.0, f64::NAN]).and_then(|x| device.mean_variance(&x)).expect("moments");
-    assert!(with_nan.is_some_and(|found| found.mean.is_nan() && found.variance.is_nan()));
+    for values in [[1.0, f64::NAN], [1.0, f64::INFINITY], [f64::NEG_INFINITY, 1.0]] {
+        let found = device.upload(&values).and_then(|x| device.mean_variance(&x)).expect("moments");
+        assert!(found.is_some_and(|found| found.mean.is_nan() && found.variance.is_nan()), "{values:?}: {found:?}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use kernels_gpu::scan::best;
 use rustwarp::backend::{Checkers, Checks, Choice, Handle, Shape, open};
 use rustwarp::operators::{Reduce, Scan, SegmentedReduce, Transform};
 use rustwarp::scan::Kind;
-use rustwarp::{Device, Error, Module};
+use rustwarp::{Device, Error, Module, Tuning};
 use test_operators::{Sample, Summary};
 
 /// Lengths around those of warps and chunks, and a prime above the tiles of all sizes.
@@ -209,6 +209,20 @@ fn elements_are_converted_before_they_are_reduced() {
         );
         require_no_finding(device, "summary");
     }
+}
+
+#[test]
+fn long_elements_are_reduced_in_several_rounds() {
+    let module = module();
+    let mut rows = vec![<test_operators::Row as bytemuck::Zeroable>::zeroed(); 200];
+    rows.iter_mut().zip(0..).for_each(|(row, i)| row.0[0] = i as f32);
+    let tuning = Tuning { block: Some(32), grid: Some(1) };
+    let plan = Reduce::tuned(&module, test_operators::summary_of_rows, rows.len(), tuning).expect("a plan");
+    let mut output = module.device().uninit::<Summary>(1).expect("memory");
+    plan.launch(&module.device().upload(&rows).expect("memory"), &mut output).expect("a launch");
+    let expected = Summary { min: 0.0, max: 199.0, sum: 19_900.0, count: 200 };
+    assert_eq!(output.download().expect("a summary"), [expected]);
+    require_no_finding(module.device(), "summary_of_rows");
 }
 
 #[test]

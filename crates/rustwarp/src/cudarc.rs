@@ -14,7 +14,7 @@
 //! # }
 //! ```
 
-use crate::backend::{RawStream, View, ViewMut};
+use crate::backend::{Owner, RawStream, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -24,6 +24,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 /// A stream of cudarc as a [`Device`]. It dereferences to the device, whose work runs in the order of the stream.
+///
+/// Make one for a stream and keep it: it loads the kernels once, and its drop waits for all work of the context.
 #[derive(Clone, Debug)]
 pub struct Bridge {
     device: Device,
@@ -32,8 +34,8 @@ pub struct Bridge {
 
 /// Memory of cudarc that work of a [`Bridge`] reads.
 ///
-/// `&borrowed` is an operand of functions. cudarc's later work that writes the memory waits for the work that was
-/// started before this value is dropped.
+/// `&borrowed` is an operand of functions, but not in a capture: a graph would use the memory after this value is
+/// dropped. cudarc's later work that writes the memory waits for the work that was started before.
 pub struct Borrowed<'a, T> {
     // Fields are dropped in this order: the stream waits for other streams before cudarc records its event.
     buffer: Buffer<T>,
@@ -42,8 +44,8 @@ pub struct Borrowed<'a, T> {
 
 /// Memory of cudarc that work of a [`Bridge`] writes.
 ///
-/// `&mut borrowed` is a result of functions. cudarc's later work that uses the memory waits for the work that was
-/// started before this value is dropped.
+/// `&mut borrowed` is a result of functions, but not in a capture, as [`Borrowed`]. cudarc's later work that uses the
+/// memory waits for the work that was started before this value is dropped.
 pub struct BorrowedMut<'a, T> {
     // As in `Borrowed`.
     buffer: Buffer<T>,
@@ -75,7 +77,7 @@ impl Bridge {
         self.require(slice.stream())?;
         let (address, order) = slice.device_ptr(&self.stream);
         // SAFETY: the slice is borrowed, and the stream waits for the work that wrote it.
-        let buffer = unsafe { Buffer::borrow_raw(&self.device, address, slice.len(), ()) };
+        let buffer = unsafe { Buffer::foreign(self.device.clone(), address, slice.len(), Owner::Lender) };
         Ok(Borrowed { buffer, _order: order })
     }
 
@@ -88,7 +90,7 @@ impl Bridge {
         let len = slice.len();
         let (address, order) = slice.device_ptr_mut(&self.stream);
         // SAFETY: the slice is borrowed mutably, and the stream waits for the work that used it.
-        let buffer = unsafe { Buffer::borrow_raw(&self.device, address, len, ()) };
+        let buffer = unsafe { Buffer::foreign(self.device.clone(), address, len, Owner::Lender) };
         Ok(BorrowedMut { buffer, _order: order })
     }
 

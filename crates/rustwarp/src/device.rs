@@ -27,6 +27,9 @@ pub struct Device {
     shared: Arc<Shared>,
 }
 
+/// What a graph cannot contain: a function that returns a number.
+pub(crate) const VALUE: &str = "returning a value";
+
 /// What the streams of a device share.
 pub(crate) struct Shared {
     /// The text of [`Device::choice`].
@@ -185,10 +188,17 @@ impl Device {
             return Ok(());
         }
         let module = self.family(family)?;
-        self.queue.acquire(launch.uses())?;
         // SAFETY: the plan has checked that the memory lies on its device, which is this one, and the family's module
         // has the kernels that the launch's proof is for.
-        unsafe { launch.run(self.backend(), module) }
+        self.queue.work(launch.uses(), || unsafe { launch.run(self.backend(), module) })
+    }
+
+    /// Rejects what a graph cannot contain, before it leaves a part of itself there.
+    ///
+    /// # Errors
+    /// [`Error::Capturing`](crate::Error::Capturing) in a capture.
+    pub(crate) fn refuse_in_capture(&self, attempt: &'static str) -> Result<()> {
+        if self.queue.is_capturing() { Err(crate::Error::Capturing { attempt }) } else { Ok(()) }
     }
 
     /// Streams, events, pinned memory and graphs.
@@ -199,6 +209,11 @@ impl Device {
     /// This handle's stream.
     pub(crate) fn queue(&self) -> &Arc<Queue> {
         &self.queue
+    }
+
+    /// Whether the other handle is a stream of the same device.
+    pub(crate) fn shares_memory_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
     }
 
     /// What the streams of the device share.
@@ -267,5 +282,51 @@ impl Module {
 
     pub(crate) fn loaded(&self) -> Loaded {
         self.module
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Owner;
+    use crate::buffer::Buffer;
+    use crate::error::Error;
+
+    #[test]
+    fn a_device_is_closed_with_its_last_use() {
+        let device = Device::sim().expect("a device");
+        let (queue, shared) = (Arc::downgrade(&device.queue), Arc::downgrade(&device.shared));
+        let x = device.upload(&[1_u32, 2, 3]).expect("memory");
+        drop(device.download_async(&x).expect("a copy"));
+        drop(device.record().expect("an event"));
+        assert_eq!((Arc::strong_count(&device.shared), shared.strong_count()), (2, 2), "the handle and the buffer");
+        drop((x, device));
+        assert_eq!((queue.strong_count(), shared.strong_count()), (0, 0));
+    }
+
+    #[test]
+    fn a_stream_is_closed_though_memory_was_used_in_it() {
+        let device = Device::sim().expect("a device");
+        let x = device.upload(&[1_u32, 2, 3]).expect("memory");
+        let stream = device.stream().expect("a stream");
+        let weak = Arc::downgrade(stream.queue.stream());
+        let mut copy = stream.uninit::<u32>(3).expect("memory");
+        copy.view_mut(..).and_then(|mut view| view.copy_from(&x)).expect("a copy");
+        drop((copy, stream));
+        assert_eq!(weak.strong_count(), 0);
+        assert_eq!(x.download().expect("values"), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_graph_refuses_memory_that_is_lent() {
+        let device = Device::sim().expect("a device");
+        let x = device.upload(&[1_u32, 2, 3]).expect("memory");
+        let mut to = device.uninit::<u32>(3).expect("memory");
+        // SAFETY: `x` keeps the memory.
+        let lent = unsafe { Buffer::<u32>::foreign(device.clone(), x.address(), 3, Owner::Lender) };
+        let refused = device.capture(|_| to.view_mut(..)?.copy_from(&lent)).map(|_| ());
+        assert!(matches!(refused, Err(Error::Argument(_))), "{refused:?}");
+        to.view_mut(..).and_then(|mut view| view.copy_from(&lent)).expect("a copy");
+        assert_eq!(to.download().expect("values"), [1, 2, 3]);
     }
 }

@@ -8,7 +8,7 @@
 //! - *Source*: those of [`reduce`](mod@crate::reduce). The kernel is `kernels_gpu::dot::best`.
 
 use crate::backend::{DeviceInfo, Handle, Memory, View, ViewMut};
-use crate::device::Device;
+use crate::device::{Device, VALUE};
 use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
@@ -49,6 +49,7 @@ pub fn dot_into<'a, T: Element + Real>(
 }
 
 fn dot_on<T: Element + Real>(device: &Device, a: View<'_, T>, b: View<'_, T>) -> Result<T> {
+    device.refuse_in_capture(VALUE)?;
     let mut output = device.uninit::<T>(1)?;
     dot_into(a, b, &mut output)?;
     Ok(output.read(1)?[0])
@@ -116,7 +117,7 @@ impl<T: Element + Real> Plan<T> {
         let (vectors, mut output): ([View<'_, T>; 2], ViewMut<'_, T>) = (vectors.map(Into::into), output.into());
         let launch = self.prepare(vectors, output.as_view())?;
         match self.n {
-            0 => output.write(&[T::ZERO]),
+            0 => output.copy_from(&self.ticket.device().upload(&[T::ZERO])?),
             _ => self.ticket.device().run(&library::DOT, &launch),
         }
     }
@@ -149,6 +150,7 @@ impl Device {
         b: impl Into<View<'a, T>>,
     ) -> Result<Pending<T>> {
         let (a, b): (View<'_, T>, View<'_, T>) = (a.into(), b.into());
+        self.refuse_in_capture(VALUE)?;
         let mut output = self.uninit::<T>(1)?;
         dot_into(a, b, &mut output)?;
         self.fetch((&output).into(), |values| values[0])

@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 /// A point in the work of a stream: reached when everything that was launched before has ended.
 pub struct Event {
     device: Device,
-    number: u64,
+    /// `None` after the event was given away.
+    number: Option<u64>,
 }
 
 impl Device {
@@ -15,9 +16,7 @@ impl Device {
     /// # Errors
     /// [`Error::Capturing`] in a capture, [`Error::Device`] if the driver fails.
     pub fn record(&self) -> Result<Event> {
-        if self.queue().is_capturing() {
-            return Err(Error::Capturing { attempt: "recording an event" });
-        }
+        self.refuse_in_capture("recording an event")?;
         Event::new(self, true)
     }
 
@@ -32,13 +31,13 @@ impl Device {
             return event.synchronize();
         }
         // SAFETY: the event exists as long as `event`.
-        unsafe { own.wait(event.number) }
+        event.number.map_or(Ok(()), |number| unsafe { own.wait(number) })
     }
 }
 
 impl Event {
     pub(crate) fn new(device: &Device, timed: bool) -> Result<Self> {
-        Ok(Self { device: device.clone(), number: device.streams()?.event(timed)? })
+        Ok(Self { device: device.clone(), number: Some(device.streams()?.event(timed)?) })
     }
 
     /// Waits on the host until the event is reached.
@@ -46,8 +45,9 @@ impl Event {
     /// # Errors
     /// [`Error::Fault`] if a kernel before it faulted, [`Error::Device`] if the driver fails.
     pub fn synchronize(&self) -> Result<()> {
+        let streams = self.device.streams()?;
         // SAFETY: the event exists as long as `self`.
-        unsafe { self.device.streams()?.await_event(self.number) }
+        self.number.map_or(Ok(()), |number| unsafe { streams.await_event(number) })
     }
 
     /// Whether the event is reached.
@@ -55,8 +55,9 @@ impl Event {
     /// # Errors
     /// Those of [`Event::synchronize`].
     pub fn is_reached(&self) -> Result<bool> {
+        let streams = self.device.streams()?;
         // SAFETY: the event exists as long as `self`.
-        unsafe { self.device.streams()?.is_reached(self.number) }
+        self.number.map_or(Ok(true), |number| unsafe { streams.is_reached(number) })
     }
 
     /// Waits on the host until both events are reached, and returns the milliseconds from the earlier one to this one;
@@ -72,25 +73,24 @@ impl Event {
         }
         earlier.synchronize()?;
         self.synchronize()?;
-        // SAFETY: both events exist, and are timed unless the library itself recorded them.
-        unsafe { own.elapsed(earlier.number, self.number) }
+        match (earlier.number, self.number) {
+            // SAFETY: both events exist, and are timed unless the library itself recorded them.
+            (Some(from), Some(to)) => unsafe { own.elapsed(from, to) },
+            _ => Ok(None),
+        }
     }
 
     /// Gives the event away as its number, which the caller frees.
-    pub(crate) fn into_number(self) -> u64 {
-        let number = self.number;
-        let device = self.device.clone();
-        std::mem::forget(self);
-        drop(device);
-        number
+    pub(crate) fn into_number(mut self) -> Option<u64> {
+        self.number.take()
     }
 }
 
 impl Drop for Event {
     fn drop(&mut self) {
-        if let Ok(streams) = self.device.streams() {
+        if let (Some(number), Ok(streams)) = (self.number, self.device.streams()) {
             // SAFETY: the event is not used again.
-            unsafe { streams.free_event(self.number) };
+            unsafe { streams.free_event(number) };
         }
     }
 }

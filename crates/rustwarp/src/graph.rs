@@ -1,6 +1,6 @@
 //! Graphs: work that is captured once and launched as a whole, any number of times.
 
-use crate::backend::{Queue, Shape, Use, Used, View, keep};
+use crate::backend::{Queue, Shape, Used, View, keep};
 use crate::device::{Device, Module};
 use crate::error::{Error, Result};
 use cuda_std::launch::Call;
@@ -72,17 +72,18 @@ impl Device {
 
     /// Orders the next launches in this stream behind the work that writes the memory, and keeps the memory in a
     /// capture. Functions of this library need no such call; kernels that [`Module::launch`] starts do if other streams
-    /// use their memory, and in captures.
+    /// use their memory, and in captures. Between the two calls no other thread uses the memory.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] for memory of another device, [`Error::Device`] if the driver fails.
+    /// [`Error::OtherDevice`] for memory of another device, [`Error::Device`] if the driver fails; in a capture,
+    /// [`Error::Argument`] for memory that another library lends for one call.
     pub fn will_read<'a, T>(&self, memory: impl Into<View<'a, T>>) -> Result<()>
     where
         T: 'a,
     {
         let memory = memory.into();
         memory.require_on(self, "the memory")?;
-        self.queue().acquire([memory.reads()])
+        self.queue().announce(memory.reads())
     }
 
     /// Orders the next launches in this stream behind all work that uses the memory, and keeps the memory in a capture:
@@ -96,7 +97,7 @@ impl Device {
     {
         let memory = memory.into();
         memory.require_on(self, "the memory")?;
-        self.queue().acquire([memory.writes()])
+        self.queue().announce(memory.writes())
     }
 }
 
@@ -120,9 +121,10 @@ impl Graph {
             let [expected, found] = [stream, &self.device].map(|device| device.info().device.clone());
             return Err(Error::OtherDevice { what: "the graph", expected, found });
         }
-        stream.queue().acquire(self.uses.iter().map(Used::borrowed))?;
+        stream.refuse_in_capture("launching a graph")?;
+        let uses: Vec<_> = self.uses.iter().map(Used::borrowed).collect();
         // SAFETY: the graph exists, and keeps the memory of its kernels, whose contracts held in the capture.
-        unsafe { streams.launch_graph(self.number) }
+        stream.queue().work(&uses, || unsafe { streams.launch_graph(self.number) })
     }
 
     /// Captures again, and replaces the arguments and sizes of the graph's work. That is faster than a new graph.
@@ -161,15 +163,15 @@ impl Graph {
     /// Keeps memory as long as the graph, whose launches are ordered with other work that uses the memory.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] for memory of another device.
+    /// [`Error::OtherDevice`] for memory of another device, [`Error::Argument`] for memory that another library lends
+    /// for one call.
     pub fn keep<'a, T>(&mut self, memory: impl Into<View<'a, T>>) -> Result<()>
     where
         T: 'a,
     {
         let memory = memory.into();
         memory.require_on(&self.device, "the memory")?;
-        keep(&mut self.uses, Use { writes: true, ..memory.reads() });
-        Ok(())
+        keep(&mut self.uses, memory.writes())
     }
 }
 

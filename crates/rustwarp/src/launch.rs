@@ -126,8 +126,8 @@ impl<'a> Launch<'a> {
     }
 
     /// The memory that the kernel accesses.
-    pub(crate) fn uses(&self) -> impl Iterator<Item = Use<'a>> {
-        self.uses.iter().copied()
+    pub(crate) fn uses(&self) -> &[Use<'a>] {
+        &self.uses
     }
 
     /// Whether there are no blocks.

@@ -12,7 +12,7 @@
 //!   distances from the first element. The kernel is `kernels_gpu::reduce::moments`.
 
 use crate::backend::{Handle, Memory, View, ViewMut};
-use crate::device::Device;
+use crate::device::{Device, VALUE};
 use crate::element::Element;
 use crate::error::Result;
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
@@ -39,6 +39,7 @@ pub fn mean_variance<'a, T: Element>(input: impl Into<View<'a, T>>) -> Result<Op
 }
 
 fn on<T: Element>(device: &Device, input: View<'_, T>) -> Result<Option<MeanVariance>> {
+    device.refuse_in_capture(VALUE)?;
     if input.is_empty() {
         return Ok(None);
     }
@@ -117,7 +118,7 @@ impl<T: Element> Plan<T> {
         let (input, mut output) = (input.into(), output.into());
         let launch = self.prepare(input, output.as_view())?;
         match self.n {
-            0 => output.write(&[f64::NAN; 2]),
+            0 => output.copy_from(&self.ticket.device().upload(&[f64::NAN; 2])?),
             _ => self.ticket.device().run(&library::REDUCE, &launch),
         }
     }

@@ -54,10 +54,12 @@ impl<R> Pending<R> {
 impl Drop for Flight {
     fn drop(&mut self) {
         if let Some(block) = self.block.take() {
-            match self.event.take() {
-                Some(event) => self.device.shared().pinned.give_after(block, event.into_number()),
-                // Without an event behind the copy, its end is unknown, so the memory is not reused.
-                None => drop(self.device.synchronize()),
+            let pinned = &self.device.shared().pinned;
+            match self.event.take().and_then(Event::into_number) {
+                Some(event) => pinned.give_after(block, event),
+                None if self.device.synchronize().is_ok() => pinned.give(block),
+                // The end of the copy is unknown, so the memory is not used again.
+                None => {}
             }
         }
     }
@@ -83,7 +85,7 @@ impl Device {
     /// Starts a copy of the elements to pinned memory, which is given back where the copy is awaited.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] for another length, [`Error::OtherDevice`] for memory of another device,
+    /// [`Error::Mismatch`] for another length, [`Error::OtherDevice`] for memory or pinned memory of another device,
     /// [`Error::Capturing`] in a capture, and the errors of the device. The pinned memory is released then.
     pub fn download_pinned<'a, T: Pod + Send>(
         &self,
@@ -92,10 +94,10 @@ impl Device {
     ) -> Result<Pending<PinnedBuffer<T>>> {
         let (from, len) = (from.into(), to.len());
         from.require(self, len, "the source of the copy")?;
-        self.start(to, |streams, memory| {
-            from.reads().acquire(self)?;
+        self.start("copying to memory of the host", to, |streams, memory| {
             // SAFETY: the pinned memory has as many bytes, and nothing accesses it until the event behind the copy.
-            unsafe { streams.read_async(from.address(), memory.memory(), from.bytes() as usize) }
+            let copy = || unsafe { streams.read_async(from.address(), memory.memory(), from.bytes() as usize) };
+            self.queue().work(&[from.reads()], copy)
         })
     }
 
@@ -111,11 +113,7 @@ impl Device {
         let to = to.into();
         let to = to.as_view();
         to.require(self, from.len(), "the destination of the copy")?;
-        self.start(from, |streams, memory| {
-            to.writes().acquire(self)?;
-            // SAFETY: the pinned memory has as many bytes, and nothing accesses it until the event behind the copy.
-            unsafe { streams.write_async(to.address(), memory.memory(), to.bytes() as usize) }
-        })
+        self.send(from, to)
     }
 
     /// A copy of the elements on this device and in this stream. Elements of another device are copied directly where
@@ -131,10 +129,12 @@ impl Device {
             to.view_mut(..)?.copy_from(from)?;
             return Ok(to);
         }
-        // This stream waits for the work that writes the elements, and their stream for the copy.
-        self.will_read_across(from)?;
         // SAFETY: the lengths are equal, and the elements lie in memory of the other device.
-        let copied = from.is_empty() || unsafe { own.copy_across(to.address(), other, from.address(), from.bytes())? };
+        let copy = || unsafe { own.copy_across(to.address(), other, from.address(), from.bytes()) };
+        // Between GPUs, this stream waits for the work that writes the elements, and their stream for the copy.
+        let uses = [from.reads()];
+        let uses = if own.raw().is_some() && other.raw().is_some() { &uses[..] } else { &[] };
+        let copied = from.is_empty() || self.queue().work(uses, copy)?;
         if !copied {
             to.write(&from.download()?)?;
         }
@@ -152,30 +152,34 @@ impl Device {
         Ok(Pending { flight, finish: Box::new(move |device, block| finish(&values(device, block))) })
     }
 
-    /// Starts a copy from or to pinned memory.
-    fn start<T: Pod + Send>(
+    /// Starts a copy of pinned memory to as many bytes of the device.
+    pub(crate) fn send<T: Pod, U: Pod>(
         &self,
+        from: PinnedBuffer<T>,
+        to: View<'_, U>,
+    ) -> Result<Pending<PinnedBuffer<T>>> {
+        self.start("copying from memory of the host", from, |streams, memory| {
+            // SAFETY: the pinned memory has as many bytes, and nothing accesses it until the event behind the copy.
+            let copy = || unsafe { streams.write_async(to.address(), memory.memory(), to.bytes() as usize) };
+            self.queue().work(&[to.writes()], copy)
+        })
+    }
+
+    /// Starts a copy from or to pinned memory.
+    fn start<T: Pod>(
+        &self,
+        attempt: &'static str,
         pinned: PinnedBuffer<T>,
         copy: impl FnOnce(&dyn Streams, &Block) -> Result<()>,
     ) -> Result<Pending<PinnedBuffer<T>>> {
+        self.refuse_in_capture(attempt)?;
+        pinned.require_on(self)?;
         let (streams, len) = (self.streams()?, pinned.len());
         let mut flight = Flight { device: self.clone(), block: pinned.into_block(), event: None };
-        if let Some(block) = &flight.block
-            && let Err(error) = copy(streams, block)
-        {
-            if let (Error::Capturing { .. }, Some(block)) = (&error, flight.block.take()) {
-                // The copy was refused before it started.
-                drop(PinnedBuffer::<T>::of(self, block, len));
-            }
-            return Err(error);
+        if let Some(block) = &flight.block {
+            copy(streams, block)?;
         }
         flight.event = Some(Event::new(self, false)?);
         Ok(Pending { flight, finish: Box::new(move |device, block| PinnedBuffer::of(device, block, len)) })
-    }
-
-    /// Orders this stream behind the work that writes memory of another device.
-    fn will_read_across<T>(&self, memory: View<'_, T>) -> Result<()> {
-        let [own, other] = [self.streams()?, memory.device().streams()?].map(|streams| streams.raw().is_some());
-        if own && other { memory.reads().acquire(self) } else { Ok(()) }
     }
 }

@@ -26,9 +26,8 @@ impl Device {
     /// # Errors
     /// [`Error::OutOfMemory`] if this machine cannot pin as much.
     pub fn pinned<T: Pod>(&self, len: usize) -> Result<PinnedBuffer<T>> {
-        let mut buffer = PinnedBuffer::unspecified(self, len)?;
-        bytemuck::cast_slice_mut::<T, u8>(&mut buffer).fill(0);
-        Ok(buffer)
+        let bytes = PinnedBuffer::<T>::size(len)?;
+        Ok(PinnedBuffer::of(self, self.shared().pinned.zeros(bytes)?, len))
     }
 
     /// Allocates pinned memory with a copy of `values`.
@@ -45,11 +44,28 @@ impl Device {
 impl<T: Pod> PinnedBuffer<T> {
     /// Allocates elements with any values.
     pub(crate) fn unspecified(device: &Device, len: usize) -> Result<Self> {
+        Ok(Self::of(device, device.shared().pinned.take(Self::size(len)?)?, len))
+    }
+
+    /// Number of bytes of as many elements.
+    fn size(len: usize) -> Result<usize> {
         const { assert!(align_of::<T>() <= 64, "pinned memory is aligned to 64 bytes") };
-        let bytes = len.checked_mul(size_of::<T>()).and_then(usize::checked_next_power_of_two).ok_or_else(|| {
+        len.checked_mul(size_of::<T>()).ok_or_else(|| {
             Error::OutOfMemory(format!("{len} elements of pinned memory are more than an address space has"))
-        })?;
-        Ok(Self::of(device, device.shared().pinned.take(bytes)?, len))
+        })
+    }
+
+    /// Checks that the memory belongs to this device: another one would release it otherwise than it was allocated.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] if it does not.
+    pub(crate) fn require_on(&self, device: &Device) -> Result<()> {
+        if device.shares_memory_with(&self.device) {
+            return Ok(());
+        }
+        let [expected, found] = [device, &self.device].map(|device| device.info().device.clone());
+        let found = if found == expected { format!("another `Device` of {found}") } else { found };
+        Err(Error::OtherDevice { what: "the pinned memory", expected, found })
     }
 
     /// The elements at the start of a block.

@@ -1,6 +1,6 @@
 //! Memory, contexts and streams of other libraries.
 
-use crate::backend::{Foreign, Handle, Memory, RawStream, Streams, adopt};
+use crate::backend::{Foreign, Handle, Memory, Owner, RawStream, Streams, adopt};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::error::Result;
@@ -43,7 +43,7 @@ impl<T: Pod> Buffer<T> {
     /// device's stream accesses them meanwhile, unless events order it.
     pub unsafe fn borrow_raw(device: &Device, address: u64, len: usize, owner: impl Any + Send + Sync) -> Self {
         // SAFETY: this function has the same contract.
-        unsafe { Memory::foreign(device.clone(), address, len, Box::new(owner)) }
+        unsafe { Memory::foreign(device.clone(), address, len, Owner::Other(Box::new(owner))) }
     }
 
     /// Takes memory over, and releases it as the device's own, in the order of its stream: by `cuMemFreeAsync` on a

@@ -10,7 +10,7 @@
 //!   the sample `threadFenceReduction` of the CUDA toolkit. The kernels are `kernels_gpu::reduce::{best, arg}`.
 
 use crate::backend::{DeviceInfo, Handle, Memory, View, ViewMut};
-use crate::device::Device;
+use crate::device::{Device, VALUE};
 use crate::element::Element;
 use crate::error::Result;
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
@@ -113,6 +113,7 @@ pub fn argmin_into<'a, T: Element>(input: impl Into<View<'a, T>>, output: impl I
 }
 
 fn reduce<O: Op<T>, T: Element>(device: &Device, input: View<'_, T>) -> Result<T> {
+    device.refuse_in_capture(VALUE)?;
     let mut output = device.uninit::<T>(1)?;
     reduce_into::<O, T>(input, (&mut output).into())?;
     Ok(output.read(1)?[0])
@@ -120,6 +121,7 @@ fn reduce<O: Op<T>, T: Element>(device: &Device, input: View<'_, T>) -> Result<T
 
 fn reduce_async<O: Op<T>, T: Element>(device: &Device, input: View<'_, T>) -> Result<Pending<T>> {
     input.require_on(device, "the input")?;
+    device.refuse_in_capture(VALUE)?;
     let mut output = device.uninit::<T>(1)?;
     reduce_into::<O, T>(input, (&mut output).into())?;
     device.fetch((&output).into(), |values| values[0])
@@ -130,6 +132,7 @@ fn reduce_into<O: Op<T>, T: Element>(input: View<'_, T>, output: ViewMut<'_, T>)
 }
 
 fn arg<O: Op<T>, T: Element>(device: &Device, input: View<'_, T>) -> Result<Option<u64>> {
+    device.refuse_in_capture(VALUE)?;
     let mut output = device.uninit::<u64>(1)?;
     arg_into::<O, T>(input, (&mut output).into())?;
     let index = output.read(1)?[0];
@@ -138,6 +141,7 @@ fn arg<O: Op<T>, T: Element>(device: &Device, input: View<'_, T>) -> Result<Opti
 
 fn arg_async<O: Op<T>, T: Element>(device: &Device, input: View<'_, T>) -> Result<Pending<Option<u64>>> {
     input.require_on(device, "the input")?;
+    device.refuse_in_capture(VALUE)?;
     let mut output = device.uninit::<u64>(1)?;
     arg_into::<O, T>(input, (&mut output).into())?;
     device.fetch((&output).into(), |index| (index[0] != NOWHERE).then_some(index[0]))
@@ -212,7 +216,7 @@ impl<O: Op<T>, T: Element> Plan<O, T> {
         let (input, mut output) = (input.into(), output.into());
         let launch = self.prepare(input, output.as_view())?;
         match self.n {
-            0 => output.write(&[O::identity()]),
+            0 => output.copy_from(&self.ticket.device().upload(&[O::identity()])?),
             _ => self.ticket.device().run(&library::REDUCE, &launch),
         }
     }
@@ -278,7 +282,7 @@ impl<O: Op<T>, T: Element> ArgPlan<O, T> {
         let (input, mut output) = (input.into(), output.into());
         let launch = self.prepare(input, output.as_view())?;
         match self.n {
-            0 => output.write(&[NOWHERE]),
+            0 => output.copy_from(&self.ticket.device().upload(&[NOWHERE])?),
             _ => self.ticket.device().run(&library::REDUCE, &launch),
         }
     }

@@ -9,15 +9,17 @@ fn main() -> Result<(), Error> {
     let n = 1 << 16;
 
     // ANCHOR: streams
-    // A second stream copies the next batch while the first one works on the last. Memory that both use orders them.
+    // A second stream copies the next batch while the first one works on the last. Two buffers take turns: a copy into
+    // one waits for the sum of what it held before.
     let copies = device.stream()?;
     let mut pinned = device.pinned_from(&vec![1_u32; n])?;
+    let mut buffers = [copies.uninit::<u32>(n)?, copies.uninit::<u32>(n)?];
     let mut sums = Vec::new();
     for batch in 1..=4 {
         pinned.fill(batch);
-        let mut x = copies.uninit::<u32>(n)?;
-        let sent = copies.upload_pinned(pinned, &mut x)?;
-        sums.push(device.sum_async(&x)?);
+        let x = &mut buffers[batch as usize % 2];
+        let sent = copies.upload_pinned(pinned, &mut *x)?;
+        sums.push(device.sum_async(&*x)?);
         // The pinned memory can be filled again once the copy has ended; the sums are still under way.
         pinned = sent.wait()?;
     }

@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut prefixes = stream.alloc_zeros::<u32>(n)?;
 
     let bridge = Bridge::new(&stream)?;
-    // Borrowed slices are operands and results of every function. Nothing is copied, and nothing waits.
+    // Borrowed slices are operands and results of every function, without copies.
     scan::sums_into(&bridge.read(&x)?, Kind::Inclusive, &mut bridge.write(&mut prefixes)?)?;
     assert_eq!(bridge.max(&bridge.read(&prefixes)?)?, n as u32);
     // ANCHOR_END: bridge

@@ -47,8 +47,10 @@
 //! The choice is made at compile time from [`Operator::COMMUTATIVE`]. What is required of every operator is that it is
 //! associative, for floats up to rounding.
 //!
-//! A value has at most [`MAX_BYTES`]. Loads and stores take 16 bytes at a time for every size, as long as the memory
-//! begins on a boundary of 16 bytes (or of the value's size, if smaller): see [`chunk`].
+//! A value has at most [`MAX_BYTES`]. Loads and stores take 16 bytes at a time where neighbouring values fill a few
+//! times 16 bytes ([`chunk::fits`]: all sizes but odd ones above 8 bytes, and some above 40) and the memory begins on a
+//! boundary of 16 bytes; a reduction by an operator that commutes starts at the first boundary. Other values are loaded
+//! one by one.
 
 pub mod chunk;
 mod kernels;

@@ -2,14 +2,14 @@
 
 use super::{
     Pod,
-    chunk::{Chunk, fits, width, with_width},
+    chunk::{Chunk, width, with_width},
 };
 use cuda_std::thread;
 
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Elements that a thread transforms together: those that fill chunks of both types.
+/// Elements that a thread transforms together: those that fill chunks of both types, if these fit in its registers.
 pub const fn per_thread(input: usize, output: usize) -> usize {
     let (input, output) = (width(input), width(output));
     if input > output { input } else { output }
@@ -37,7 +37,8 @@ pub unsafe fn transform<I: Pod, T: Pod>(input: &[I], map: impl Fn(I) -> T + Copy
 /// The requirements are those of [`transform`].
 #[inline(always)]
 unsafe fn chunks<I: Pod, T: Pod, const W: usize>(input: &[I], map: impl Fn(I) -> T + Copy, output: *mut T) {
-    let fits = const { fits(size_of::<I>()) && fits(size_of::<T>()) };
+    // 64 registers of each type, as for bytes that become values of 16 bytes.
+    let fits = const { size_of::<I>() * W <= 256 && size_of::<T>() * W <= 256 };
     let aligned = fits && input.as_ptr().addr().is_multiple_of(16) && output.addr().is_multiple_of(16);
     let whole = if aligned { input.len() / W } else { 0 };
     let mut i = thread::global_index();

@@ -172,7 +172,7 @@ fn share<O: Operator<T>, I: Pod, T: Pod, const W: usize, const L: usize>(
     let mut i = me;
     while i < head.len() {
         value = O::combine(value, map(head[i]));
-        if const { size_of::<I>() == align_of::<I>() } {
+        if const { fits(size_of::<I>()) && size_of::<I>() == align_of::<I>() } {
             break; // A boundary is near: a thread has at most one of these elements.
         }
         i += threads;

@@ -62,7 +62,8 @@ pub unsafe fn reduce_mean_variance<T: Number>(input: &[T], partials: *mut Sums, 
         let variance = if variance < 0.0 { 0.0 } else { variance };
         // SAFETY: only one thread of the grid takes this branch.
         unsafe {
-            output.write(origin + distance);
+            // With an infinity, the distance is infinite or NaN, depending on whether it is the first element.
+            output.write(if distance.is_finite() { origin + distance } else { f64::NAN });
             output.add(1).write(variance);
         }
     }

@@ -245,6 +245,16 @@ reduce_kernel! {
     allow(local_memory)
 }
 
+/// A row of a table, which is longer than any chunk: 256 bytes, aligned to 256.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(256))]
+pub struct Row(pub [f32; 64]);
+
+reduce_kernel! {
+    /// The summary of the first column.
+    pub fn summary_of_rows<Summarise>(row: Row) -> Summary { Summary::of(row.0[0]) }
+}
+
 transform_kernel! {
     /// The summary of each element.
     pub fn summaries(x: f32) -> Summary { Summary::of(x) }

@@ -48,6 +48,7 @@ functions! {
     cuArray3DCreate_v2(array: *mut CUarray, descriptor: *const CUDA_ARRAY3D_DESCRIPTOR);
     cuArrayDestroy(array: CUarray);
     cuCtxGetDevice(device: *mut CUdevice);
+    cuCtxGetLimit(value: *mut usize, limit: CUlimit);
     cuCtxSetCurrent(context: CUcontext);
     cuCtxSetLimit(limit: CUlimit, value: usize);
     cuCtxSynchronize();
@@ -65,6 +66,7 @@ functions! {
     cuEventQuery(event: CUevent);
     cuEventRecord(event: CUevent, stream: CUstream);
     cuEventSynchronize(event: CUevent);
+    cuFuncGetParamInfo(function: CUfunction, index: usize, offset: *mut usize, size: *mut usize);
     cuFuncSetAttribute(function: CUfunction, attribute: CUfunction_attribute, value: c_int);
     cuGetErrorName(error: CUresult, name: *mut *const c_char);
     cuGraphDestroy(graph: CUgraph);

@@ -107,7 +107,8 @@ impl<'a> Call<'a> {
 
 /// The call of a safe kernel. Its contract is the types of its arguments: it holds in every launch of at most
 /// [`Call::dimensions`] dimensions, on the device that holds the memory, of the entry that was compiled from the
-/// kernel.
+/// kernel, if the memory is neither released nor used by conflicting work of other streams before the kernel has ended.
+/// The arguments' lifetimes end with the launch, which may return before that.
 #[derive(Debug)]
 pub struct SafeCall<'a>(Call<'a>);
 

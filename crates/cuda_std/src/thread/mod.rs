@@ -5,12 +5,13 @@
 //! same, with which safe code writes to a [view](crate::view).
 //!
 //! # Barriers
-//! Every thread of the block that has not returned must reach the same call of [`sync_threads`],
-//! [`sync_threads_count`], [`sync_threads_and`] or [`sync_threads_or`]: a branch around the call is taken by all of
-//! them or by none. The functions are safe, as upstream's are: a barrier accesses no memory, and threads exchange data
-//! across it through raw pointers, so the obligation lies with the `unsafe` accesses that rely on the barrier and with
-//! the `unsafe fn` of the kernel. A call that only some threads reach hangs the launch or lets threads pass too early;
-//! the simulator stops there with `barrier-divergence` or `deadlock`. The reasons are in
+//! Every thread of the block must reach the same call of [`sync_threads`], [`sync_threads_count`], [`sync_threads_and`]
+//! or [`sync_threads_or`]: a branch around the call, and a return before it, is taken by all of them or by none. (The
+//! hardware does not wait for threads that have returned; what they were to write is missing then.) The functions are
+//! safe, as upstream's are: a barrier accesses no memory, and threads exchange data across it through raw pointers, so
+//! the obligation lies with the `unsafe` accesses that rely on the barrier and with the `unsafe fn` of the kernel. A
+//! call that only some threads reach hangs the launch or lets threads pass too early; the simulator stops there with
+//! `barrier-divergence` or `deadlock`. The reasons are in
 //! `docs/decisions/safe-barriers.md`.
 
 mod unique;
@@ -182,8 +183,8 @@ pub const fn warp_size() -> u32 {
 /// Waits until every thread of the block has reached this barrier. Writes to shared and global memory before the
 /// barrier are visible to the whole block after it.
 ///
-/// Every thread of the block that has not returned must reach the same call ([Barriers](self#barriers)). The proof of
-/// an `unsafe` access that relies on the barrier includes that they do.
+/// Every thread of the block must reach the same call ([Barriers](self#barriers)). The proof of an `unsafe` access that
+/// relies on the barrier includes that they do.
 #[gpu_only]
 pub fn sync_threads() {
     // SAFETY: barrier 0 exists in every block, and a barrier accesses no memory. A call that only some threads reach

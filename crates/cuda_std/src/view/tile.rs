@@ -41,10 +41,11 @@ use crate::thread::{block_dim_x, block_dim_y, block_dim_z, rank_in_block, sync_t
 /// ```
 ///
 /// # Barriers
-/// All threads of the block that have not returned reach the same `put`, `fill` or `release`
+/// All threads of the block reach the same `put`, `fill` or `release`, so none returns before
 /// ([Barriers](crate::thread#barriers)). Types do not ensure that. Elements are therefore written and read by relaxed
-/// operations, so that a barrier in divergent code gives wrong values, or a launch that does not end, but no undefined
-/// behaviour. The simulator reports such a barrier.
+/// operations of one instruction each, for types of which any bits are a value: a barrier in divergent code, and the
+/// element of a thread that has returned, give wrong values, or a launch that does not end, but no undefined behaviour.
+/// The builder warns of such a barrier, and the simulator reports it, or the read of what nothing wrote.
 #[derive(Debug)]
 pub struct SharedTile<'a, T, const N: usize> {
     start: *mut T,
@@ -142,7 +143,7 @@ impl<'a, T: Word, const N: usize> SharedTile<'a, T, N> {
 }
 
 impl<'a, T: Word, const N: usize> FilledTile<'a, T, N> {
-    /// The number of elements that were written.
+    /// The number of elements that the block has written, if all its threads took part.
     #[must_use]
     #[inline(always)]
     #[expect(clippy::len_without_is_empty, reason = "a block has at least one thread")]
@@ -150,11 +151,12 @@ impl<'a, T: Word, const N: usize> FilledTile<'a, T, N> {
         self.len
     }
 
-    /// The element at `index`, or `None` if it was not written.
+    /// The element at `index`, or `None` beyond [`FilledTile::len`].
     #[must_use]
     #[inline(always)]
     pub fn get(&self, index: usize) -> Option<T> {
-        // SAFETY: the element was written before the barrier.
+        // SAFETY: the element exists. It was written before the barrier; where threads broke the rule for barriers, it
+        // has any value, and any bits are one.
         (index < self.len).then(|| unsafe { T::load(self.start.add(index)) })
     }
 

@@ -87,6 +87,19 @@ pub unsafe trait Backend: Send + Sync {
         unsafe { self.write(address, bytes) }
     }
 
+    /// Sets all bytes of memory that was just allocated and that nothing has used to 0, in stream order; in a capture
+    /// at once, without being recorded.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
+    ///
+    /// # Safety
+    /// That of [`write`](Self::write).
+    unsafe fn clear(&self, address: u64, bytes: u64) -> Result<()> {
+        // SAFETY: this function has the same contract.
+        unsafe { self.fill(address, 0, bytes) }
+    }
+
     /// Copies from the device, after everything launched before has ended.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! The interface of a device, [`Backend`], and its two implementations: a GPU and the simulator. Every algorithm is
 //! written once, for this interface.
 
+mod allocation;
 mod capacity;
 mod gpu;
 mod handle;
@@ -17,10 +18,12 @@ mod queue;
 mod sampling;
 mod shape;
 mod sim;
+mod stream;
 mod streams;
 pub mod texture;
 mod units;
 
+pub(crate) use allocation::{Foreign, Owner};
 pub use capacity::{require_host_memory, require_memory};
 pub use handle::Handle;
 pub use identity::{DeviceId, Module};
@@ -35,7 +38,7 @@ pub use options::{
 };
 pub(crate) use pinned::{Block, Pool};
 pub use queue::Queue;
-pub(crate) use queue::{Foreign, Use, Used, keep};
+pub(crate) use queue::{Use, Used, keep};
 pub use shape::Shape;
 pub use streams::{RawStream, Streams};
 pub use texture::{Sampling, Texture};

@@ -1,10 +1,10 @@
 //! Opens devices, and lists them.
 
+use super::allocation::Foreign;
 use super::info::DeviceInfo;
 use super::interface::Backend;
 use super::observed::{Device, Entry};
 use super::options::{Checks, Choice, Printed};
-use super::queue::Foreign;
 use super::streams::RawStream;
 use super::{gpu, sim};
 use crate::error::{Error, Result};

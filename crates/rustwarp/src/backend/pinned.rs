@@ -46,14 +46,33 @@ impl Pool {
         Self { queue, idle: Mutex::default(), busy: Mutex::default() }
     }
 
-    /// A block of this many bytes, a power of two.
+    /// A block of at least this many bytes, with any values.
     pub fn take(&self, bytes: usize) -> Result<Block> {
+        let bytes = capacity(bytes);
         self.collect();
-        let mut idle = lock(&self.idle);
-        if let Some(found) = idle.iter().position(|block| block.bytes == bytes) {
-            return Ok(idle.swap_remove(found));
+        match self.idle_block(bytes) {
+            Some(block) => Ok(block),
+            None => self.new_block(bytes),
         }
-        drop(idle);
+    }
+
+    /// A block of at least this many bytes, all 0.
+    pub fn zeros(&self, bytes: usize) -> Result<Block> {
+        let bytes = capacity(bytes);
+        self.collect();
+        let Some(block) = self.idle_block(bytes) else { return self.new_block(bytes) };
+        // SAFETY: the block has this size, and nothing else uses it.
+        unsafe { block.memory.write_bytes(0, block.bytes) };
+        Ok(block)
+    }
+
+    fn idle_block(&self, bytes: usize) -> Option<Block> {
+        let mut idle = lock(&self.idle);
+        let found = idle.iter().position(|block| block.bytes == bytes)?;
+        Some(idle.swap_remove(found))
+    }
+
+    fn new_block(&self, bytes: usize) -> Result<Block> {
         let memory = self.queue.streams()?.pinned(bytes)?;
         // SAFETY: the memory was allocated above with this size.
         unsafe { memory.write_bytes(0, bytes) };
@@ -89,6 +108,11 @@ impl Pool {
             self.give(block);
         }
     }
+}
+
+/// Size of the block for as many bytes. Blocks that are kept for reuse have few sizes.
+fn capacity(bytes: usize) -> usize {
+    if bytes <= KEPT { bytes.next_power_of_two() } else { bytes }
 }
 
 impl Drop for Pool {

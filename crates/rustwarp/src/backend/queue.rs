@@ -1,20 +1,22 @@
 //! A stream of a [`Device`](crate::Device), allocations, and the order of streams that use the same allocation.
 //!
 //! An allocation belongs to the stream in which it was made: its home. Work of another stream first waits, on the
-//! device, for the work of the home stream so far; later work of the home stream waits for the other one, and so does
-//! the release. Streams that only read do not wait for each other. A single stream never waits.
+//! device, for the work of the home stream so far, and leaves a mark behind itself: later work of the home stream waits
+//! for it, and so does the release. Streams that only read do not wait for each other. A single stream never waits.
 
+use super::allocation::{Allocation, Mark};
 use super::interface::Backend;
+use super::stream::Stream;
 use super::streams::Streams;
 use crate::error::{Error, Result};
 use crate::sync::lock;
-use std::any::Any;
 use std::sync::{Arc, Mutex};
 
 /// One stream of a device, with the memory that its capture uses.
 pub struct Queue {
-    backend: Arc<dyn Backend>,
-    /// What the work of a capture has used so far; `None` outside of captures.
+    stream: Arc<Stream>,
+    /// What the work of a capture has used so far; `None` outside of captures. It is locked while work is started, so
+    /// that a capture contains all of it or nothing.
     capture: Mutex<Option<Vec<Used>>>,
 }
 
@@ -48,56 +50,95 @@ impl Used {
 impl Queue {
     /// The queue of a stream.
     pub(crate) fn new(backend: Arc<dyn Backend>) -> Self {
-        Self { backend, capture: Mutex::default() }
+        Self { stream: Arc::new(Stream::new(backend)), capture: Mutex::default() }
     }
 
     /// The stream.
-    pub(crate) fn backend(&self) -> &dyn Backend {
-        &*self.backend
+    pub(crate) fn stream(&self) -> &Arc<Stream> {
+        &self.stream
     }
 
-    /// Streams, events, pinned memory and graphs.
+    /// The stream's backend.
+    pub(crate) fn backend(&self) -> &dyn Backend {
+        self.stream.backend()
+    }
+
+    /// Events, pinned memory and graphs.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a backend without them.
     pub(crate) fn streams(&self) -> Result<&dyn Streams> {
-        self.backend.streams().ok_or_else(|| {
-            Error::Unsupported(format!("{} has no streams: open a `Device` of its own", self.backend.info().device))
-        })
+        self.stream.streams()
     }
 
-    /// Orders the work that is launched next in this stream behind the work of other streams that uses the same memory;
-    /// in a capture, keeps the memory for the graph instead.
+    /// Starts work of this stream that uses the memory, behind the work of other streams that it conflicts with. In a
+    /// capture, keeps the memory for the graph instead.
     ///
     /// # Errors
-    /// [`Error::Device`] if the driver fails.
-    pub(crate) fn acquire<'a>(self: &Arc<Self>, uses: impl IntoIterator<Item = Use<'a>>) -> Result<()> {
+    /// Those of `start`; [`Error::Device`] if the driver fails; [`Error::Argument`] in a capture, for memory that is
+    /// lent for one call.
+    pub(crate) fn work<R>(&self, uses: &[Use<'_>], start: impl FnOnce() -> Result<R>) -> Result<R> {
         let mut capture = lock(&self.capture);
-        for used in uses {
-            match &mut *capture {
-                Some(list) => keep(list, used),
-                None => used.allocation.acquire(self, used.writes)?,
-            }
+        if let Some(list) = &mut *capture {
+            uses.iter().try_for_each(|used| keep(list, *used))?;
+            return start();
+        }
+        self.wait_for_conflicts(uses)?;
+        let result = start();
+        // Work that failed may have started in part.
+        let marked = self.mark(uses);
+        result.and_then(|result| marked.map(|()| result))
+    }
+
+    /// Orders the work that the caller starts next in this stream, as [`Queue::work`] does: behind this, all that the
+    /// stream launches counts as work that uses the memory.
+    ///
+    /// # Errors
+    /// Those of [`Queue::work`].
+    pub(crate) fn announce(&self, used: Use<'_>) -> Result<()> {
+        match &mut *lock(&self.capture) {
+            Some(list) => return keep(list, used),
+            None => self.wait_for_conflicts(&[used])?,
+        }
+        if used.allocation.is_foreign_to(&self.stream) {
+            used.allocation.note(self.stream.number(), Mark::tail(&self.stream), used.writes);
         }
         Ok(())
     }
 
-    /// Makes this stream wait for everything that was launched in another one before.
+    /// Makes this stream wait for the work of other streams that conflicts with these uses.
     ///
     /// # Errors
-    /// [`Error::Device`] if the driver fails.
-    pub(crate) fn follow(&self, other: &Self) -> Result<()> {
-        if std::ptr::eq(self, other) {
-            return Ok(());
+    /// [`Error::Device`] if the driver fails, [`Error::Capturing`] in a capture.
+    pub(crate) fn wait_for_conflicts(&self, uses: &[Use<'_>]) -> Result<()> {
+        let mut followed = Vec::new();
+        for used in uses {
+            if let Some(home) = used.allocation.home()
+                && used.allocation.is_foreign_to(&self.stream)
+                && !followed.contains(&home.number())
+            {
+                self.stream.follow(home)?;
+                followed.push(home.number());
+            }
+            used.allocation.wait_for_others(&self.stream, used.writes)?;
         }
-        let (own, other) = (self.streams()?, other.streams()?);
-        let event = other.event(false)?;
-        // SAFETY: the event was made above and is freed below; a stream waits for an event even if that is freed.
-        unsafe {
-            let waiting = own.wait(event);
-            other.free_event(event);
-            waiting
-        }
+        Ok(())
+    }
+
+    /// Leaves a mark behind the work that this stream has just started, for the memory of other streams.
+    fn mark(&self, uses: &[Use<'_>]) -> Result<()> {
+        let mut foreign = uses.iter().filter(|used| used.allocation.is_foreign_to(&self.stream)).peekable();
+        let Some(first) = foreign.peek() else { return Ok(()) };
+        let mark = match Mark::event(&self.stream, first.allocation.home()) {
+            Ok(mark) => mark,
+            Err(error) => {
+                // Without a mark nothing would wait for the work.
+                self.backend().synchronize()?;
+                return Err(error);
+            }
+        };
+        foreign.for_each(|used| used.allocation.note(self.stream.number(), mark.clone(), used.writes));
+        Ok(())
     }
 
     /// Whether the stream's work is captured.
@@ -129,119 +170,24 @@ impl Queue {
 }
 
 /// Adds memory to the list of a capture, once.
-pub(crate) fn keep(list: &mut Vec<Used>, used: Use<'_>) {
+///
+/// # Errors
+/// [`Error::Argument`] for memory that is lent for one call.
+pub(crate) fn keep(list: &mut Vec<Used>, used: Use<'_>) -> Result<()> {
+    if used.allocation.is_lent() {
+        return Err(Error::Argument(
+            "a graph would use memory after it was given back: take it over, or copy it, and use that".to_owned(),
+        ));
+    }
     match list.iter_mut().find(|known| Arc::ptr_eq(&known.allocation, used.allocation)) {
         Some(known) => known.writes |= used.writes,
         None => list.push(Used { allocation: Arc::clone(used.allocation), writes: used.writes }),
     }
+    Ok(())
 }
 
 impl std::fmt::Debug for Queue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Queue({})", self.backend.info().device)
-    }
-}
-
-/// Device memory, which is released in the order of its home stream when the last reference is dropped.
-pub(crate) struct Allocation {
-    pub address: u64,
-    /// The stream in which the memory was allocated; `None` if [`Memory`](super::Memory) releases it.
-    home: Option<Arc<Queue>>,
-    /// The owner of memory that was not allocated by this library.
-    foreign: Option<Foreign>,
-    /// Other streams whose work used the memory since the home stream last waited for them.
-    others: Mutex<Vec<Other>>,
-}
-
-/// Memory of another library, which is released with this value.
-pub(crate) type Foreign = Box<dyn Any + Send + Sync>;
-
-struct Other {
-    queue: Arc<Queue>,
-    wrote: bool,
-}
-
-impl Allocation {
-    /// Memory of this stream.
-    pub fn new(address: u64, home: Option<Arc<Queue>>) -> Self {
-        Self { address, home, foreign: None, others: Mutex::default() }
-    }
-
-    /// Memory of another library, whose work in this stream has been launched.
-    pub fn foreign(address: u64, home: Arc<Queue>, owner: Foreign) -> Self {
-        Self { address, home: Some(home), foreign: Some(owner), others: Mutex::default() }
-    }
-
-    /// Whether `Memory` releases the memory.
-    pub fn is_borrowed(&self) -> bool {
-        self.home.is_none()
-    }
-
-    /// Whether the memory belongs to another library.
-    pub fn is_foreign(&self) -> bool {
-        self.foreign.is_some()
-    }
-
-    /// Makes `user` wait for the earlier uses of the memory that conflict with its own.
-    ///
-    /// # Errors
-    /// [`Error::Device`] if the driver fails.
-    pub fn acquire(&self, user: &Arc<Queue>, writes: bool) -> Result<()> {
-        let Some(home) = &self.home else { return Ok(()) };
-        let at_home = Arc::ptr_eq(home, user);
-        let mut others = lock(&self.others);
-        if at_home && others.is_empty() {
-            return Ok(());
-        }
-        if !at_home {
-            user.follow(home)?;
-        }
-        for other in others.iter().filter(|other| (writes || other.wrote) && !Arc::ptr_eq(&other.queue, user)) {
-            user.follow(&other.queue)?;
-        }
-        if at_home {
-            // Streams that only read are not waited for, unless the memory is written.
-            others.retain(|other| !writes && !other.wrote);
-        } else if writes {
-            *others = vec![Other { queue: Arc::clone(user), wrote: true }];
-        } else if !others.iter().any(|other| Arc::ptr_eq(&other.queue, user)) {
-            others.push(Other { queue: Arc::clone(user), wrote: false });
-        }
-        Ok(())
-    }
-
-    /// Gives the memory up without releasing it, after the home stream has been ordered behind all uses.
-    ///
-    /// # Errors
-    /// [`Error::Device`] if the driver fails.
-    pub fn release(mut self) -> Result<u64> {
-        self.join()?;
-        (self.home, self.foreign) = (None, None);
-        Ok(self.address)
-    }
-
-    /// Makes the home stream wait for the others.
-    fn join(&self) -> Result<()> {
-        let mut others = lock(&self.others);
-        if let Some(home) = &self.home {
-            others.iter().try_for_each(|other| home.follow(&other.queue))?;
-        }
-        others.clear();
-        Ok(())
-    }
-}
-
-impl Drop for Allocation {
-    fn drop(&mut self) {
-        if self.join().is_err() {
-            // A stream that is captured waits for no other, and a faulted one for nothing. An error here was left by an
-            // earlier launch, which has reported it.
-            let others = std::mem::take(&mut *lock(&self.others));
-            others.iter().for_each(|other| drop(other.queue.backend().synchronize()));
-        }
-        if let (Some(home), None) = (&self.home, &self.foreign) {
-            // SAFETY: the stream's `alloc` returned the address, and nothing refers to the memory any more.
-            unsafe { home.backend().free(self.address) };
-        }
+        write!(f, "Queue({})", self.backend().info().device)
     }
 }

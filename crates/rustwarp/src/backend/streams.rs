@@ -118,6 +118,9 @@ pub unsafe trait Streams: Send + Sync {
     /// That of [`Backend::copy`](super::Backend::copy), with `from` on the other device.
     unsafe fn copy_across(&self, to: u64, other: &dyn Streams, from: u64, bytes: u64) -> Result<bool>;
 
+    /// Whether the stream's work is recorded instead of run.
+    fn is_capturing(&self) -> bool;
+
     /// From here to [`Streams::end_capture`], the work of the stream is recorded instead of run.
     ///
     /// # Errors

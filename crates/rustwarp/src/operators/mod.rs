@@ -48,8 +48,7 @@ fn run(module: &Module, launch: &Launch<'_>) -> Result<()> {
         return Ok(());
     }
     let device = module.device();
-    device.queue().acquire(launch.uses())?;
     // SAFETY: the plan that made the launch checked that its memory is on the module's device; the module is trusted to
     // have the kernel (see the text of this module), for which `Launch::new` has the proof.
-    unsafe { launch.run(device.backend(), module.loaded()) }
+    device.queue().work(launch.uses(), || unsafe { launch.run(device.backend(), module.loaded()) })
 }

@@ -3,7 +3,7 @@
 use super::{Operator, ReduceKernel, run};
 use crate::backend::{View, ViewMut};
 use crate::buffer::Buffer;
-use crate::device::{Device, Module};
+use crate::device::{Device, Module, VALUE};
 use crate::error::Result;
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use kernels_gpu::reduce::best;
@@ -87,7 +87,7 @@ impl<K: ReduceKernel> Reduce<K> {
         let (input, mut output) = (input.into(), output.into());
         let launch = self.prepare(input, output.as_view())?;
         match self.n {
-            0 => output.write(&[K::Operator::identity()]),
+            0 => output.copy_from(&self.module.device().upload(&[K::Operator::identity()])?),
             _ => run(&self.module, &launch),
         }
     }
@@ -106,6 +106,7 @@ impl Device {
     ) -> Result<K::Value> {
         let input = input.into();
         input.require_on(self, "the input")?;
+        self.refuse_in_capture(VALUE)?;
         let module = &module.on(self)?;
         let mut output = self.uninit(1)?;
         Reduce::new(module, kernel, input.len())?.launch(input, &mut output)?;

@@ -1,6 +1,6 @@
 //! The lint of f64 arithmetic on f32 values.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::kinds::{Found, Lint};
 use crate::check::{
@@ -18,7 +18,7 @@ pub(super) fn f64_of_f32(code: &Code<'_>, flow: &Flow, found: &mut Found<'_>) {
     }
     let back = |one: &Instruction<'_>| one.base() == "cvt" && one.opcode.ends_with(".f32.f64");
     for (_, one) in flow.warm(code).filter(|(_, one)| back(one)) {
-        let mut slice = Slice { writers: &writers, seen: HashSet::new(), converted: false, arithmetic: None };
+        let mut slice = Slice { writers: &writers, seen: HashMap::new(), converted: false, arithmetic: None };
         let closed = one.read().all(|register| slice.follow(register));
         if let Some(place) = slice.arithmetic.filter(|_| closed && slice.converted) {
             found.add(Lint::F64Arithmetic, place.or(one.place.as_ref()), "arithmetic in f64 on f32 values");
@@ -29,7 +29,8 @@ pub(super) fn f64_of_f32(code: &Code<'_>, flow: &Flow, found: &mut Found<'_>) {
 /// What a value is computed from.
 struct Slice<'a, 't> {
     writers: &'a HashMap<&'a str, Vec<&'a Instruction<'t>>>,
-    seen: HashSet<String>,
+    /// The registers that were met, and whether all their inputs have been followed.
+    seen: HashMap<String, bool>,
     /// Whether an f32 is among the inputs.
     converted: bool,
     /// The last arithmetic operation on the way to the result.
@@ -39,11 +40,13 @@ struct Slice<'a, 't> {
 impl Slice<'_, '_> {
     /// Follows a register to its inputs; returns whether all are f32 values and constants.
     fn follow(&mut self, register: &str) -> bool {
-        if !self.seen.insert(register.to_owned()) {
-            return true;
+        // A register among its own inputs is a sum over a loop: to hold it in f64 is a choice.
+        if let Some(followed) = self.seen.get(register) {
+            return *followed;
         }
+        self.seen.insert(register.to_owned(), false);
         let Some(writers) = self.writers.get(register) else { return false };
-        writers.iter().all(|one| match one.base() {
+        let closed = writers.iter().all(|one| match one.base() {
             "cvt" if one.opcode.ends_with("f64.f32") => {
                 self.converted = true;
                 true
@@ -56,6 +59,8 @@ impl Slice<'_, '_> {
             }
             "mov" => one.read().all(|input| self.follow(input)),
             _ => false,
-        })
+        });
+        self.seen.insert(register.to_owned(), closed);
+        closed
     }
 }

@@ -53,6 +53,18 @@ fn f64_arithmetic_between_f32_values_is_reported() {
         "ret;",
     ];
     assert_eq!(warnings(&planted), [(12, "f64_arithmetic")]);
+    // A sum over f32 values that is held in f64 on purpose.
+    let accumulator = [
+        "mov.b64 \t%rd3, 0d0000000000000000;",
+        "LOOP:",
+        "ld.global.b32 \t%r1, [%rd1];",
+        "cvt.f64.f32 \t%rd2, %r1;",
+        "add.rn.f64 \t%rd3, %rd3, %rd2;",
+        "@%p1 bra \tLOOP;",
+        "cvt.rn.f32.f64 \t%r2, %rd3;",
+        "ret;",
+    ];
+    assert!(warnings(&accumulator).is_empty());
     let mut data = planted;
     data[1] = "ld.global.b64 \t%rd2, [%rd1];";
     assert!(warnings(&data).is_empty(), "the data are f64");

@@ -11,9 +11,9 @@ use super::event::Event;
 use super::module::Loaded;
 use super::pool::Pool;
 use super::queue::{Queue, RawQueue};
+use crate::backend::allocation::Foreign;
 use crate::backend::identity::{DeviceId, Module};
 use crate::backend::info::DeviceInfo;
-use crate::backend::queue::Foreign;
 use crate::backend::shape::Shape;
 use crate::error::{Error, Result};
 use crate::ptx::Header;
@@ -218,9 +218,7 @@ impl Current<'_> {
                 return Err(Error::NoPtx(format!("{name} cannot run on {}: {reason}", info.name)));
             }
             if text.contains(".callprototype") {
-                // SAFETY: a context is current.
-                let limit = unsafe { sys::cuCtxSetLimit(sys::CUlimit::CU_LIMIT_STACK_SIZE, DEEP_STACK) };
-                check(limit, || "enlarging the threads' stack".into())?;
+                deepen_the_stack()?;
             }
         }
         let loaded = Loaded::new(image, name, self.card.cuda)?;
@@ -230,13 +228,16 @@ impl Current<'_> {
     }
 
     /// Looks up an entry, and allows it as much dynamic shared memory as the launch needs.
-    pub(super) fn function(&self, module: Module, entry: &str, shared: u32) -> Result<sys::CUfunction> {
+    pub(super) fn function(&self, module: Module, call: &Call<'_>, shared: u32) -> Result<sys::CUfunction> {
+        let entry = &*call.entry;
         let known = lock(&self.card.functions).get(&(module, entry.to_owned())).copied();
         let function = match known {
             Some(Function(function)) => function,
             None => {
                 let modules = lock(&self.card.modules);
-                let function = modules[module.index_on(self.card.id, &self.card.info)?].function(entry)?;
+                let loaded = &modules[module.index_on(self.card.id, &self.card.info)?];
+                let function = loaded.function(entry)?;
+                loaded.require_params(function, call)?;
                 lock(&self.card.functions).insert((module, entry.to_owned()), Function(function));
                 function
             }
@@ -263,7 +264,7 @@ impl Current<'_> {
     /// That of [`Backend::launch`](crate::backend::Backend::launch).
     pub unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {
         shape.require_dimensions(call)?;
-        let function = self.function(module, &call.entry, shape.shared)?;
+        let function = self.function(module, call, shape.shared)?;
         let mut params: Vec<*mut c_void> = call.params.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
         let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
         // SAFETY: the function is loaded; by contract `params` points to as many values as the entry has parameters,
@@ -316,4 +317,17 @@ impl Current<'_> {
         stop.synchronize(|| "running the kernel".into())?;
         stop.since(&start, attempt)
     }
+}
+
+/// Enlarges the stack of the context's threads to [`DEEP_STACK`]. Another library that uses the context may need more.
+fn deepen_the_stack() -> Result<()> {
+    let (limit, attempt) = (sys::CUlimit::CU_LIMIT_STACK_SIZE, || "enlarging the threads' stack".into());
+    let mut size = 0;
+    // SAFETY: a context is current, and the first argument points to room for the size.
+    check(unsafe { sys::cuCtxGetLimit(&mut size, limit) }, attempt)?;
+    if size >= DEEP_STACK {
+        return Ok(());
+    }
+    // SAFETY: a context is current.
+    check(unsafe { sys::cuCtxSetLimit(limit, DEEP_STACK) }, attempt)
 }

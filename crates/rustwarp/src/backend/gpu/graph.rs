@@ -42,9 +42,12 @@ impl Current<'_> {
     /// That of [`Streams::launch_graph`](crate::backend::Streams::launch_graph).
     pub unsafe fn launch_graph(&self, graph: u64) -> Result<()> {
         self.queue.refuse_in_capture("launching a graph")?;
-        let executable = self.with(graph, Captured::executable)?;
-        // SAFETY: graph and stream exist; by contract the contracts of its kernels hold.
-        check(unsafe { sys::cuGraphLaunch(executable, self.queue.raw()) }, || "launching a graph".into())
+        // The driver does not allow several threads to use an executable graph at once.
+        self.with(graph, |captured| {
+            let executable = captured.executable()?;
+            // SAFETY: graph and stream exist; by contract the contracts of its kernels hold.
+            check(unsafe { sys::cuGraphLaunch(executable, self.queue.raw()) }, || "launching a graph".into())
+        })
     }
 
     /// Replaces arguments and sizes.
@@ -75,7 +78,7 @@ impl Current<'_> {
     pub unsafe fn set_kernel(&self, graph: u64, index: usize, of: (Module, &Call<'_>, Shape)) -> Result<()> {
         let (module, call, shape) = of;
         shape.require_dimensions(call)?;
-        let function = self.function(module, &call.entry, shape.shared)?;
+        let function = self.function(module, call, shape.shared)?;
         let mut params: Vec<*mut c_void> = call.params.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
         let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
         let launch = sys::CUDA_KERNEL_NODE_PARAMS {

@@ -82,7 +82,7 @@ impl Current<'_> {
         if self.card.pool.is_none() {
             // A kernel may still use the memory, and the driver's documentation does not promise that `cuMemFree`
             // waits.
-            let _ = self.synchronize();
+            self.drain();
             // SAFETY: by contract `alloc` returned this address and the caller does not use it again.
             unsafe { sys::cuMemFree_v2(address) };
             return;
@@ -127,6 +127,22 @@ impl Current<'_> {
         let (attempt, side) = (|| format!("copying {} to the GPU", human(bytes.len() as u64)), self.card.side.0);
         // SAFETY: as in `write`.
         check(unsafe { sys::cuMemcpyHtoDAsync_v2(address, bytes.as_ptr().cast(), bytes.len(), side) }, attempt)?;
+        // SAFETY: the stream exists.
+        check(unsafe { sys::cuStreamSynchronize(side) }, attempt)
+    }
+
+    /// Sets all bytes of memory that was just allocated to 0, in a capture at once.
+    ///
+    /// # Safety
+    /// That of [`Backend::clear`](crate::backend::Backend::clear).
+    pub unsafe fn clear(&self, address: u64, bytes: u64) -> Result<()> {
+        if !self.queue.is_capturing() {
+            // SAFETY: this function has the same contract.
+            return unsafe { self.fill(address, 0, bytes) };
+        }
+        let (attempt, side) = (|| format!("clearing {}", human(bytes)), self.card.side.0);
+        // SAFETY: as in `fill`.
+        check(unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, side) }, attempt)?;
         // SAFETY: the stream exists.
         check(unsafe { sys::cuStreamSynchronize(side) }, attempt)
     }

@@ -14,11 +14,11 @@ mod queue;
 mod streams;
 mod texture;
 
+use super::allocation::Foreign;
 use super::identity::Module;
 use super::info::DeviceInfo;
 use super::interface::Backend;
 use super::observed::Observed;
-use super::queue::Foreign;
 use super::sampling::Sampling;
 use super::shape::Shape;
 use super::streams::{RawStream, Streams};
@@ -142,6 +142,11 @@ unsafe impl Backend for Gpu {
     unsafe fn initialise(&self, address: u64, bytes: &[u8]) -> Result<()> {
         // SAFETY: this function has the same contract.
         unsafe { self.select()?.initialise(address, bytes) }
+    }
+
+    unsafe fn clear(&self, address: u64, bytes: u64) -> Result<()> {
+        // SAFETY: this function has the same contract.
+        unsafe { self.select()?.clear(address, bytes) }
     }
 
     unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {

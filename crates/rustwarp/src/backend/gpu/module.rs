@@ -3,6 +3,7 @@
 use super::errors::{check, explain_load};
 use crate::error::{Error, Result};
 use cuda_driver::sys;
+use cuda_std::launch::Call;
 use std::ffi::{CStr, CString, c_void};
 
 /// A loaded module, which is unloaded on drop.
@@ -58,6 +59,32 @@ impl Loaded {
                 Ok(function)
             }
         }
+    }
+
+    /// Checks that an entry has the parameters of the call: the driver reads as many bytes as the entry's parameters
+    /// have. Drivers before CUDA 12.4 do not say.
+    pub fn require_params(&self, function: sys::CUfunction, call: &Call<'_>) -> Result<()> {
+        let mut sizes = Vec::new();
+        loop {
+            let (mut offset, mut size) = (0, 0);
+            // SAFETY: the function belongs to this module, and the last arguments point to room for the results.
+            match unsafe { sys::cuFuncGetParamInfo(function, sizes.len(), &mut offset, &mut size) } {
+                sys::CUresult::CUDA_SUCCESS => sizes.push(size),
+                // There are no more.
+                sys::CUresult::CUDA_ERROR_INVALID_VALUE => break,
+                sys::CUresult::CUDA_ERROR_NOT_SUPPORTED => return Ok(()),
+                other => check(other, || format!("querying the parameters of `{}`", call.entry))?,
+            }
+        }
+        if sizes.iter().copied().eq(call.params.iter().map(|bytes| bytes.len())) {
+            return Ok(());
+        }
+        let passed: Vec<usize> = call.params.iter().map(|bytes| bytes.len()).collect();
+        Err(Error::BadPtx(format!(
+            "`{}` of {} has parameters of {sizes:?} bytes, and {passed:?} are passed: it was built from other sources; \
+             build it again",
+            call.entry, self.name
+        )))
     }
 }
 

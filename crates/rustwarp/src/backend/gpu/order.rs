@@ -14,6 +14,16 @@ impl Current<'_> {
         self.queue.synchronize(|| "running the kernel".into())
     }
 
+    /// Waits until everything launched in the stream has ended; in a capture, for what was launched before it. An error
+    /// here was left by an earlier launch, which has reported it.
+    pub fn drain(&self) {
+        match self.queue.before_capture() {
+            // SAFETY: the event exists.
+            Some(before) => drop(check(unsafe { sys::cuEventSynchronize(before) }, String::new)),
+            None => drop(self.synchronize()),
+        }
+    }
+
     /// Whether everything launched in the stream has ended.
     pub fn is_idle(&self) -> Result<bool> {
         self.queue.refuse_in_capture("querying the stream")?;

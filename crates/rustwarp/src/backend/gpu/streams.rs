@@ -79,6 +79,10 @@ unsafe impl Streams for Gpu {
         unsafe { self.select()?.copy_across(to, other.context.cast(), from, bytes) }.map(|()| true)
     }
 
+    fn is_capturing(&self) -> bool {
+        self.queue.is_capturing()
+    }
+
     fn begin_capture(&self) -> Result<()> {
         self.select()?.begin_capture()
     }

@@ -57,8 +57,10 @@ impl Current<'_> {
     /// That of [`Backend::free_texture`](crate::backend::Backend::free_texture).
     pub unsafe fn free_texture(&self, handle: u64) {
         let Some(texels) = self.textures().remove(&handle) else { return };
-        // A kernel may still read the texture. An error here was left by an earlier launch, which has reported it.
-        let _ = self.synchronize();
+        // A kernel of any stream may still read the texture.
+        // SAFETY: a context is current. An error here was left by an earlier launch, which has reported it.
+        let _ = unsafe { sys::cuCtxSynchronize() };
+        self.drain();
         // SAFETY: `texture` created it, no kernel reads it any more, and the caller does not use it again.
         unsafe { sys::cuTexObjectDestroy(handle) };
         // SAFETY: the texture was removed from the list of those that exist.

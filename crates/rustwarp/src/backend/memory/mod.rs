@@ -1,13 +1,16 @@
 //! Typed device memory.
 
+mod order;
 mod output;
 mod view;
 
 pub use view::{View, ViewMut};
 
+use super::allocation::{Allocation, Owner};
 use super::handle::Handle;
 use super::interface::Backend;
-use super::queue::{Allocation, Foreign, Use};
+use super::queue::Use;
+use super::stream::Stream;
 use crate::error::{Error, Result};
 use bytemuck::Pod;
 use cuda_std::launch::{PtrMut, Slice};
@@ -27,6 +30,11 @@ pub struct Memory<T, H: Handle> {
     marker: PhantomData<T>,
 }
 
+/// The stream in which memory of this handle is allocated, if that releases it.
+fn home<H: Handle>(device: &H) -> Option<Arc<Stream>> {
+    device.queue().map(|queue| Arc::clone(queue.stream()))
+}
+
 /// Device memory that borrows its device.
 pub type Buffer<'d, T> = Memory<T, &'d dyn Backend>;
 
@@ -44,20 +52,18 @@ impl<T: Pod, H: Handle> Memory<T, H> {
             ))
         })?;
         let address = device.backend().alloc(bytes, align_of::<T>() as u64, name)?;
-        let allocation = Arc::new(Allocation::new(address, device.queue().cloned()));
+        let allocation = Arc::new(Allocation::new(address, home(&device), Owner::Library));
         Ok(Self { device, allocation, len, marker: PhantomData })
     }
 
     /// Memory of another library, which is not released here.
     ///
     /// # Safety
-    /// The memory has `len` elements, and stays allocated as long as `owner`.
-    pub(crate) unsafe fn foreign(device: H, address: u64, len: usize, owner: Foreign) -> Self {
-        let allocation = match device.queue().cloned() {
-            Some(queue) => Allocation::foreign(address, queue, owner),
-            None => Allocation::new(address, None),
-        };
-        Self { device, allocation: Arc::new(allocation), len, marker: PhantomData }
+    /// The memory has `len` elements, and stays allocated as long as its owner, or as long as this value if that is a
+    /// lender.
+    pub(crate) unsafe fn foreign(device: H, address: u64, len: usize, owner: Owner) -> Self {
+        let allocation = Arc::new(Allocation::new(address, home(&device), owner));
+        Self { device, allocation, len, marker: PhantomData }
     }
 
     /// Memory of an address that [`Memory::into_address`] returned.
@@ -65,7 +71,7 @@ impl<T: Pod, H: Handle> Memory<T, H> {
     /// # Safety
     /// The device's `alloc` returned the address for at least `len` elements, and nothing else releases it.
     pub(crate) unsafe fn from_address(device: H, address: u64, len: usize) -> Self {
-        let allocation = Arc::new(Allocation::new(address, device.queue().cloned()));
+        let allocation = Arc::new(Allocation::new(address, home(&device), Owner::Library));
         Self { device, allocation, len, marker: PhantomData }
     }
 
@@ -86,7 +92,10 @@ impl<T: Pod, H: Handle> Memory<T, H> {
     /// Those of [`Memory::uninit`] and [`Memory::fill`].
     pub fn zeros(device: H, len: usize, name: &str) -> Result<Self> {
         let buffer = Self::uninit(device, len, name)?;
-        buffer.fill(0)?;
+        if len > 0 {
+            // SAFETY: the memory was allocated above with this size.
+            unsafe { buffer.device.backend().clear(buffer.address(), buffer.bytes())? };
+        }
         Ok(buffer)
     }
 
@@ -100,7 +109,7 @@ impl<T: Pod, H: Handle> Memory<T, H> {
     pub fn write(&self, values: &[T]) -> Result<()> {
         assert!(values.len() <= self.len, "writing {} elements into {}", values.len(), self.len);
         let part = self.view(..values.len())?;
-        part.writes().acquire(&self.device)?;
+        part.writes().wait(&self.device)?;
         // SAFETY: the memory is this buffer's, which has at least as many elements.
         unsafe { self.device.backend().write(part.address(), bytemuck::cast_slice(values)) }
     }

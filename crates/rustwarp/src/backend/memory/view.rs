@@ -1,6 +1,7 @@
 //! Parts of device memory: the operands and results of functions.
 
 use super::Memory;
+use super::order::ordered;
 use crate::backend::queue::Use;
 use crate::backend::{Backend, Handle, Streams};
 use crate::device::Device;
@@ -169,7 +170,7 @@ impl<T: Pod, H: Handle> View<'_, T, H> {
                 "downloading {len} elements into a slice of {have}: pass one of {len}"
             )));
         }
-        self.reads().acquire(self.device())?;
+        self.reads().wait(self.device())?;
         // SAFETY: the view's elements lie in its memory, which has as many bytes as the values.
         unsafe { self.device().backend().read(self.address(), bytemuck::cast_slice_mut(values)) }
     }
@@ -234,7 +235,7 @@ impl<T: Pod, H: Handle> ViewMut<'_, T, H> {
             let (len, have) = (self.len(), values.len());
             return Err(Error::Mismatch(format!("writing {have} values into {len} elements: pass {len} values")));
         }
-        self.0.writes().acquire(self.device())?;
+        self.0.writes().wait(self.device())?;
         // SAFETY: the view's elements lie in its memory, which has as many bytes as the values.
         unsafe { self.device().backend().write(self.0.address(), bytemuck::cast_slice(values)) }
     }
@@ -265,9 +266,9 @@ pub(super) fn fill<T, H: Handle>(of: View<'_, T, H>, byte: u8) -> Result<()> {
     if of.is_empty() {
         return Ok(());
     }
-    of.writes().acquire(of.device())?;
+    let device = of.device();
     // SAFETY: the view's elements lie in its memory.
-    unsafe { of.device().backend().fill(of.address(), byte, of.bytes()) }
+    ordered(device, &[of.writes()], || unsafe { device.backend().fill(of.address(), byte, of.bytes()) })
 }
 
 /// Copies elements on their device, in stream order.
@@ -283,17 +284,10 @@ pub(super) fn copy<T: Pod, H: Handle>(from: View<'_, T, H>, to: View<'_, T, H>) 
         return Ok(());
     }
     to.require_output(to.device(), to.len, &[from.span()])?;
-    from.reads().acquire(to.device())?;
-    to.writes().acquire(to.device())?;
+    let device = to.device();
     // SAFETY: both are memory of this device, of the same length and without common elements.
-    unsafe { to.device().backend().copy(to.address(), from.address(), from.bytes()) }
-}
-
-impl Use<'_> {
-    /// Orders the next work of this handle's stream behind earlier uses that conflict with this one.
-    pub(crate) fn acquire<H: Handle>(self, device: &H) -> Result<()> {
-        device.queue().map_or(Ok(()), |queue| queue.acquire([self]))
-    }
+    let copy = || unsafe { device.backend().copy(to.address(), from.address(), from.bytes()) };
+    ordered(device, &[from.reads(), to.writes()], copy)
 }
 
 /// Whether two streams belong to one device.

@@ -206,6 +206,10 @@ unsafe impl Backend for Sim {
         self.shared.write(address, bytes)
     }
 
+    unsafe fn clear(&self, address: u64, bytes: u64) -> Result<()> {
+        self.shared.fill(address, 0, bytes)
+    }
+
     unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
         self.refuse_in_capture("copying to memory of the host")?;
         self.shared.check()?;
