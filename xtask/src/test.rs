@@ -25,6 +25,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     tidy::run()?;
     setup::all()?;
     build_ptx::all()?;
+    fetch()?;
     let mut cargo = command::cargo();
     cargo.args(["test", "--no-fail-fast"]);
     if !options.arguments.iter().any(|word| word == "-p" || word.starts_with("--package")) {
@@ -35,4 +36,12 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     }
     command::run(cargo.args(&options.arguments))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Downloads the dependencies of all features: examples and new projects are built with these, without the network.
+///
+/// # Errors
+/// Fails if cargo does.
+pub fn fetch() -> Result<()> {
+    command::run(command::cargo().args(["fetch", "--locked"]))
 }

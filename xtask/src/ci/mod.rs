@@ -32,7 +32,7 @@ const CHECKS: [(&str, Check); 10] = [
     ("test", || test::run(&test::Options::default()).map(drop)),
     ("docs", || docs::run(&docs::Options { check: true, book: false }).map(drop)),
     ("demo", || demo::run().map(drop)),
-    ("documents", documents::run),
+    ("documents", || test::fetch().and_then(|()| documents::run())),
     ("embedded", program_without_files),
     ("dist", folder_for_gpu_machines),
 ];
