@@ -19,8 +19,17 @@ const QUICK: [&str; 6] = [
 /// # Panics
 /// Panics if cargo does not start.
 pub fn cargo(folder: &Path, target: &Path, arguments: &[&str]) -> Output {
+    cargo_with(folder, target, arguments, &[])
+}
+
+/// Like [`cargo`], with these variables in its environment.
+///
+/// # Panics
+/// Panics if cargo does not start.
+pub fn cargo_with(folder: &Path, target: &Path, arguments: &[&str], variables: &[(&str, &Path)]) -> Output {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(folder).args(QUICK).args(arguments).env("CARGO_TARGET_DIR", target);
+    command.envs(variables.iter().copied());
     command.output().expect("cargo starts")
 }
 

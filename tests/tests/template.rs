@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use tests::project::{cargo, printed};
+use tests::project::{cargo, cargo_with, printed};
 
 /// A place for the project, with nothing there, and a target folder that stays, so that only the first run is slow.
 fn places(name: &str) -> (PathBuf, PathBuf) {
@@ -51,6 +51,38 @@ fn a_new_project_passes_its_tests_and_runs() {
     let output = cargo(&folder, &target, &["build"]);
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && text.contains("kernels/src/lib.rs:"), "{text}");
+
+    a_build_script_that_drops_the_error_fails_too(&folder, &target);
+}
+
+/// The mistake in the kernel, and then a cache in a folder that cannot be made: each is reported once.
+fn a_build_script_that_drops_the_error_fails_too(folder: &Path, target: &Path) {
+    let replace = |path: &str, from: &str, to: &str| {
+        let path = folder.join(path);
+        let text = fs::read_to_string(&path).expect("a file of the project");
+        assert!(text.contains(from), "{from} in {text}");
+        fs::write(path, text.replace(from, to)).expect("written");
+    };
+    replace("app/build.rs", "    CudaBuilder", "    let _ = CudaBuilder");
+    replace("app/build.rs", ".build()?;", ".build();");
+    let output = cargo(folder, target, &["build"]);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{text}");
+    assert_eq!(text.matches("cannot find value `z`").count(), 1, "{text}");
+
+    // Without tasks of its own, a project is set up by a build.
+    replace("Cargo.toml", "members = [\"app\", \"kernels\", \"xtask\"]", "members = [\"app\", \"kernels\"]");
+    fs::remove_dir_all(folder.join("xtask")).expect("removed");
+    replace("kernels/src/lib.rs", "*y += a * z;", "*y += a * x;");
+    let cache = folder.join("Cargo.toml/cache");
+    let variables = [("RUSTWARP_CACHE", cache.as_path()), ("RUSTWARP_SETUP", Path::new("1"))];
+    let output = cargo_with(folder, target, &["build"], &variables);
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{text}");
+    assert_eq!(text.matches("Not a directory").count(), 1, "{text}");
+    let fix =
+        "fix: choose a folder that you can write to: export RUSTWARP_CACHE=FOLDER, then RUSTWARP_SETUP=1 cargo build";
+    assert!(text.contains(fix), "{text}");
 }
 
 /// `cargo xtask setup --from rustup` calls rustup, here a stand-in that fails with its arguments.
@@ -89,7 +121,7 @@ fn ci_puts_rustwarp_where_the_manifest_looks_for_it() {
     let (_, step) = workflow.split_once("run: |\n").expect("a step with a script");
     let script: String = step.lines().take_while(|line| line.starts_with("          ")).collect::<Vec<_>>().join("\n");
     let script = script.replace("{{repository}}", &format!("file://{}", origin.display()));
-    let manifest = fs::read_to_string(root.join("Cargo.toml")).expect("the manifest");
+    let manifest = fs::read_to_string(root.join("Cargo.toml.liquid")).expect("the manifest");
     let run = |manifest: &str| {
         fs::write(project.join("Cargo.toml"), manifest).expect("a manifest");
         printed(&Command::new("sh").args(["-e", "-c", &script]).current_dir(&project).output().expect("sh starts"));

@@ -61,7 +61,7 @@ fn origin() -> Option<String> {
 
 /// Writes the manifest again, with the dependencies in the checkout at `root`.
 fn depend_on_folder(root: &Path, place: &Path) -> Result<()> {
-    let template = root.join("templates/project/Cargo.toml");
+    let template = root.join("templates/project/Cargo.toml.liquid");
     let text = fs::read_to_string(&template).with_context(|| format!("cannot read {}", template.display()))?;
     let folder = in_toml(&folder_from(root, place)?)?;
     let lines = text.lines().map(|line| match line.split_once(" = ") {
@@ -108,7 +108,9 @@ fn copy(from: &Path, to: &Path, values: &[(&str, &str)]) -> Result<()> {
     for entry in fs::read_dir(from).with_context(|| format!("cannot read {}", from.display()))? {
         let source = entry?.path();
         let name = source.file_name().unwrap_or_default();
-        let target = to.join(name);
+        // cargo reads every manifest of a git dependency's repository, so those of the template have another name.
+        let is_manifest = name == "Cargo.toml.liquid";
+        let target = to.join(if is_manifest { "Cargo.toml".as_ref() } else { name });
         if source.is_dir() {
             copy(&source, &target, values)?;
         } else if name != "cargo-generate.toml" {
@@ -164,6 +166,16 @@ mod tests {
         fs::create_dir_all(&beside)?;
         assert_eq!(folder_from(&root, &beside)?, Path::new("../../rustwarp"));
         assert_eq!(folder_from(Path::new("/usr"), &beside)?, Path::new("/usr"));
+        Ok(())
+    }
+
+    #[test]
+    fn the_template_has_no_manifest_that_cargo_would_read() -> Result<()> {
+        let template = workspace::root().join("templates/project");
+        for folder in ["", "app", "kernels", "xtask"] {
+            assert!(!template.join(folder).join("Cargo.toml").exists(), "{folder}");
+            assert!(template.join(folder).join("Cargo.toml.liquid").exists(), "{folder}");
+        }
         Ok(())
     }
 

@@ -9,6 +9,7 @@ macro_rules! architectures {
         /// PTX for a plain number (`sm_90`) runs on every later GPU too. The suffix `a` allows instructions of exactly
         /// this GPU, `f` those of its family; such PTX runs on no other.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
         pub enum Arch {
             $(
                 #[doc = concat!("`sm_", $number, $suffix, "`")]
@@ -77,6 +78,7 @@ impl Arch {
 /// Error for a text that is not the name of an architecture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown architecture `{name}`; expected one of {}", known())]
+#[non_exhaustive]
 pub struct UnknownArch {
     /// The text.
     pub name: String,

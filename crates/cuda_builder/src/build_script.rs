@@ -17,15 +17,12 @@ pub(crate) fn announce(output: &Path) {
     println!("cargo:rerun-if-env-changed=RUSTWARP_CACHE");
 }
 
-/// Fails the build of the package whose build script this is, for a script that drops the error; prints nothing outside
-/// a build script.
+/// Ends a build script with the error, so that one that drops it does not go on without PTX; does nothing outside a
+/// build script. Cargo shows what the script wrote to standard error, the compiler's messages included, once.
 pub(crate) fn fail(kernels: &Path, error: &Error) {
-    if !is_here() {
-        return;
-    }
-    println!("cargo::error=the kernels in {} are not compiled", kernels.display());
-    for line in error.to_string().lines() {
-        println!("cargo::error={line}");
+    if is_here() {
+        eprintln!("error: the kernels in {} are not compiled: {error}", kernels.display());
+        std::process::exit(1);
     }
 }
 

@@ -12,6 +12,7 @@ pub const NAMES: [&str; 2] = ["ptxas", "nvdisasm"];
 
 /// A tool that was found and starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CudaTool {
     /// `ptxas` or `nvdisasm`.
     pub name: &'static str,

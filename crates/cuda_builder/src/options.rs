@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// How much the PTX records about the Rust source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum DebugInfo {
     /// No line information.
     None,
@@ -37,6 +38,7 @@ impl DebugInfo {
 
 /// How the entries of a crate are divided into PTX modules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Modules {
     /// One module with all entries.
     #[default]

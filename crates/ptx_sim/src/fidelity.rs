@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 /// One opcode of a kernel and of the functions that it may call.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Line {
     /// The opcode as written.
     pub opcode: String,

@@ -70,6 +70,7 @@ pub struct Profile {
 /// Unit of work that registers are allocated to, with rounding up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum RegisterAllocation {
     /// Each warp, on compute capability 2.0 and later.
     Warp,

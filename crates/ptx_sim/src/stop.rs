@@ -11,6 +11,7 @@ pub(crate) const CALLED_HERE: &str = "called here:";
 
 /// Classification of a stop by who has to act on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum StopKind {
     /// The program is wrong: an access out of bounds, a trap, a barrier in a divergent branch.
     Fault,
@@ -24,6 +25,7 @@ pub enum StopKind {
 
 /// A position in a source file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Source {
     /// File name as the compiler wrote it.
     pub file: String,
@@ -39,6 +41,7 @@ pub struct Source {
 
 /// Position of an instruction, in the PTX and in the source language.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Place {
     /// Name of the PTX function.
     pub function: String,
@@ -54,6 +57,7 @@ pub struct Place {
 
 /// One thread of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Thread {
     /// Block index, `%ctaid`.
     pub block: [u32; 3],
@@ -69,6 +73,7 @@ pub(crate) fn block_order([x, y, z]: [u32; 3]) -> [u32; 3] {
 
 /// A titled report with places: the part that stops and findings have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// Short, stable code for tests and scripts: `out-of-bounds`, `race-raw`.
     pub code: &'static str,
@@ -90,6 +95,7 @@ pub struct Diagnostic {
 
 /// A defect that a checker found; the run continued.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
     /// An occurrence in the first block that has one.
     pub diagnostic: Diagnostic,

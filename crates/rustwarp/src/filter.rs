@@ -7,6 +7,7 @@ pub const MAX_AXIS: usize = 1 << 30;
 
 /// Values assumed for the elements outside the array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Border {
     /// Zeros.
     #[default]

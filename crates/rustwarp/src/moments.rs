@@ -22,6 +22,7 @@ use std::marker::PhantomData;
 
 /// Mean and variance of some elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct MeanVariance {
     /// The mean.
     pub mean: f64,

@@ -100,9 +100,10 @@ fn components() -> Result<()> {
     Ok(())
 }
 
-/// Checks that a program with embedded kernels runs from an empty folder.
+/// Checks that a program with embedded kernels runs from an empty folder, and that the registry takes their package.
 fn program_without_files() -> Result<()> {
     command::run(command::cargo().args(["xtask", "embed"]))?;
+    command::run(command::cargo().args(["test", "--package", "xtask", "--test", "packages"]))?;
     let mut arguments = vec!["build", "--manifest-path", "examples/Cargo.toml", "--package", "first-sum"];
     arguments.extend(["--target-dir", documents::PROJECTS]);
     arguments.extend(documents::QUICK);

@@ -7,6 +7,7 @@
 mod cfg;
 mod crates;
 mod cycles;
+mod exhaustive;
 mod expectations;
 mod gpu_backend;
 mod graph;
@@ -51,6 +52,7 @@ const RULES: &[Rule] = &[
     Rule { name: "long-files", requires: long_files::REQUIRES, check: long_files::check },
     Rule { name: "long-lines", requires: long_lines::REQUIRES, check: long_lines::check },
     Rule { name: "expectations", requires: expectations::REQUIRES, check: expectations::check },
+    Rule { name: "exhaustive", requires: exhaustive::REQUIRES, check: exhaustive::check },
     Rule { name: "option-names", requires: option_names::REQUIRES, check: option_names::check },
 ];
 

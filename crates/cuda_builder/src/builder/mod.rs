@@ -29,7 +29,7 @@ mod warnings;
 /// }
 /// ```
 ///
-/// In a build script, a failure also fails cargo's build where the script drops the error.
+/// In a build script, a failure is printed and ends the script, also where the result is dropped.
 #[derive(Clone, Debug)]
 pub struct CudaBuilder {
     path: PathBuf,
@@ -219,8 +219,8 @@ impl CudaBuilder {
         self
     }
 
-    /// Whether a failure inside a `build.rs` fails cargo's build even if the script drops the error. Default: yes. A
-    /// script that goes on without PTX passes `false`.
+    /// Whether a failure inside a `build.rs` ends the script, and with it cargo's build. Default: yes, since a script
+    /// that drops the error would go on with old PTX or with none. One that handles the error passes `false`.
     pub fn fatal(mut self, fatal: bool) -> Self {
         self.fatal = fatal;
         self
@@ -231,7 +231,6 @@ impl CudaBuilder {
     ///
     /// # Errors
     /// As [`CudaBuilder::build_all`]; also [`Error::Options`] when the list of architectures is empty.
-    #[must_use = "without the error that this may hold, a program is built with old PTX or with none"]
     pub fn build(self) -> Result<PathBuf, Error> {
         let modules = self.options.modules;
         let last = self.build_all()?.pop();
@@ -252,7 +251,6 @@ impl CudaBuilder {
     /// - [`Error::Compile`] when rustc rejects the kernels, [`Error::Kernel`] when they break a rule of the device;
     /// - [`Error::NoCudaTool`] when there is no ptxas to make machine code;
     /// - [`Error::Start`], [`Error::Tool`], [`Error::Answer`] or [`Error::Library`] when a tool fails.
-    #[must_use = "without the error that this may hold, a program is built with old PTX or with none"]
     pub fn build_all(self) -> Result<Vec<Artifact>, Error> {
         run::build(&self)
     }

@@ -6,6 +6,7 @@ use crate::{Arch, Error, cuda_tools::CudaTool, process};
 
 /// Resources of a multiprocessor that one entry uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Usage {
     /// Name of the entry.
     pub entry: String,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 /// Entries and device functions, in order of appearance. The code of a device function is not counted with the entries
 /// that call it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PtxReport {
     /// PTX ISA version, as `.version` gives it: `7.8`.
     pub version: String,
@@ -18,6 +19,7 @@ pub struct PtxReport {
 
 /// An entry or a device function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Function {
     /// Name in the PTX.
     pub name: String,

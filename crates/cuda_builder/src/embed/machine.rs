@@ -12,6 +12,7 @@ use crate::{arch::Arch, artifact::Artifact, cache::Cache, cuda_tools, error::Err
 
 /// Machine code of one module for one architecture.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MachineCode {
     /// The GPU that it is for; later GPUs of the same major version run it too.
     pub arch: Arch,

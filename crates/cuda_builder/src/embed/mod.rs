@@ -21,6 +21,7 @@ pub use machine::{MachineCode, machine_code};
 
 /// A compressed file of one module.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Packed {
     /// Name of the module.
     pub module: String,

@@ -10,6 +10,7 @@ pub const VARIABLE: &str = "RUSTWARP_SETUP";
 
 /// A source of toolchains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Source {
     /// The system's package archive, by apt, unpacked into the user's cache.
     Apt,

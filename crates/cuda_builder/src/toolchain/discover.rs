@@ -32,6 +32,7 @@ impl Default for Search {
 
 /// A place that was searched, with its toolchain or with the pieces that are missing.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Candidate {
     /// Why it was searched.
     pub origin: Origin,

@@ -23,6 +23,7 @@ const OLDEST_LLVM: u32 = 22;
 
 /// A complete device toolchain.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Toolchain {
     /// How it was found.
     pub origin: Origin,
@@ -42,6 +43,7 @@ pub struct Toolchain {
 
 /// How a toolchain was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Origin {
     /// Named by the user, by `--toolchain` or `RUSTWARP_TOOLCHAIN`, as a path or a name.
     Asked(String),

@@ -6,6 +6,7 @@ use crate::{error::Error, process};
 
 /// Version of a rustc.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RustcVersion {
     /// Its release: `1.96.0`, `1.97.0-nightly`.
     pub release: String,

@@ -25,6 +25,7 @@ pub unsafe fn reduce<T: WarpShuffleValue>(value: T, combine: impl Fn(T, T) -> T)
 
 /// The operations of [`warp_reduce`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WarpReductionOp {
     /// The sum, which wraps.
     Add,

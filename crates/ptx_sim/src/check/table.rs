@@ -5,6 +5,7 @@ use crate::stop::Finding;
 
 /// An optional checker, which can be enabled by its name.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Checker {
     /// Name on a command line.
     pub name: &'static str,
@@ -18,6 +19,7 @@ pub struct Checker {
 
 /// The code of a finding or a stop, with what it means.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Code {
     /// The code, such as `race-raw`.
     pub code: &'static str,
@@ -31,6 +33,7 @@ pub struct Code {
 
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Severity {
     /// Wrong on every GPU.
     Error,

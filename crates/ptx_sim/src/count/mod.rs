@@ -218,6 +218,7 @@ fn ratio(a: u64, b: u64) -> f64 {
 
 /// Counters of one executed instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct InstructionCounters {
     /// Index into `Program::functions`.
     pub function: u32,

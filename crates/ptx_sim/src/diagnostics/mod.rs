@@ -15,6 +15,7 @@ use text::Excerpt;
 
 /// Whether a rendered report contains colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Style {
     /// Plain text, for files and tests.
     #[default]

@@ -3,6 +3,7 @@
 
 /// The model's constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Costs {
     /// A launch on an idle device: 5.0 us for an empty kernel, measured with events.
     pub first_launch_ns: f64,

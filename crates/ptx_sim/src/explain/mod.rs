@@ -25,6 +25,7 @@ use serde::Serialize;
 
 /// Explanation of a launch.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Analysis {
     /// Name of the `.entry`.
     pub entry: String,
@@ -60,6 +61,7 @@ pub struct Analysis {
 
 /// Which banks of shared memory the lanes of one instruction access.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Banks {
     /// The instruction's line of PTX.
     pub ptx: String,

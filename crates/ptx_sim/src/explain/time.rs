@@ -19,6 +19,7 @@ use std::ops::Range;
 
 /// An estimate of the time of a launch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Time {
     /// Time of the kernel without the launch itself, in microseconds.
     pub kernel_us: f64,
@@ -30,6 +31,7 @@ pub struct Time {
 
 /// One resource of the device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Limit {
     /// Stable name for scripts: `memory`, `latency`, `issue`, `shared`, `cache`, `barriers`, `arithmetic`, `blocks`,
     /// `atomics`.

@@ -14,6 +14,7 @@ pub(crate) use find::{locate, shown, text};
 
 /// A compiler's record of a source file, beside its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Recorded {
     /// MD5 of the text that was compiled.
     pub md5: Option<[u8; 16]>,

@@ -24,6 +24,7 @@ pub struct Demand {
 
 /// A resource that limits the number of resident blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Limit {
     /// Threads of the multiprocessor, that is its warp slots.
     Threads,
@@ -37,6 +38,7 @@ pub enum Limit {
 
 /// Resident blocks, warps and threads of a kernel on one multiprocessor.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Occupancy {
     /// Resident blocks; 0 when not even one fits.
     pub blocks: u32,

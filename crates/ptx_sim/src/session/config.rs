@@ -41,6 +41,7 @@ pub struct Config {
 
 /// Result of a launch that ran to its end.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Report {
     /// Totals over all warps; zero when `Config::counters` is off.
     pub counters: Counters,

@@ -6,6 +6,7 @@ use crate::memory::cells::undefined_in;
 
 /// An allocation in device memory that has not been freed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Leak {
     /// Name passed to [`Machine::alloc`]; `device malloc` for a kernel's allocation.
     pub name: String,

@@ -3,6 +3,7 @@
 /// A syntax error: the position in the text, what was found there and what the grammar allows instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: found {found}, expected {expected}")]
+#[non_exhaustive]
 pub struct ParseError {
     /// Line number, from 1.
     pub line: u32,

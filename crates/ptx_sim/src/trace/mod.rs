@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Options of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Trace {
     /// `%ctaid` of the block whose instructions are recorded individually.
     pub block: [u32; 3],
@@ -28,6 +29,7 @@ impl Default for Trace {
 
 /// Recorded trace of a launch.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Traced {
     /// Distinct bytes of global memory that were read, in whole sectors.
     pub read_bytes: u64,
@@ -45,6 +47,7 @@ pub struct Traced {
 
 /// Recorded instructions of one warp.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WarpTrace {
     /// Instructions in order of execution.
     pub steps: Vec<Step>,
@@ -54,6 +57,7 @@ pub struct WarpTrace {
 
 /// One instruction executed by one warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Step {
     /// Index into `Program::functions`.
     pub function: u32,
@@ -76,6 +80,7 @@ impl Step {
 
 /// Use of the banks of shared memory by one instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Banks {
     /// Index into `Program::functions`.
     pub function: u32,
@@ -89,6 +94,7 @@ pub struct Banks {
 
 /// Sectors of the requests of one instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Sectors {
     /// Index into `Program::functions`.
     pub function: u32,

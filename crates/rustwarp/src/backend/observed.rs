@@ -6,6 +6,7 @@ pub use ptx_sim::explain::{Analysis, Line as SourceLine};
 
 /// How closely an opcode's results on the simulator match those of a GPU.
 #[derive(Clone, Debug, serde::Serialize)]
+#[non_exhaustive]
 pub struct Fidelity {
     /// The opcode as it is written in the PTX.
     pub opcode: String,
@@ -21,6 +22,7 @@ pub struct Fidelity {
 
 /// Observations of the simulator since the last call of [`Backend::observed`](super::Backend::observed).
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Observed {
     /// Sums over the launches.
     pub counters: Counters,
@@ -51,6 +53,7 @@ pub struct Device {
 
 /// An entry of a PTX file, as declared in its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Entry {
     /// Name of the entry.
     pub name: String,

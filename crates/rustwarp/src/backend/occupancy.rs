@@ -11,6 +11,7 @@ use std::collections::HashMap;
 /// The source of a count of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Registers {
     /// The count was given by the user.
     Given,
@@ -22,6 +23,7 @@ pub enum Registers {
 
 /// The occupancy of one multiprocessor by one entry.
 #[derive(Clone, Debug, serde::Serialize)]
+#[non_exhaustive]
 pub struct Occupancy {
     /// Name of the `.entry`.
     pub entry: String,

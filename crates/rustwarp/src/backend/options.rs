@@ -62,6 +62,7 @@ impl Default for Checkers {
 
 /// How the race checker treats same-value writes to one address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SameValue {
     /// They are reported as races, as PTX and Rust define them.
     #[default]
@@ -86,6 +87,7 @@ impl std::str::FromStr for SameValue {
 
 /// How the race checker interprets atomics without an ordering.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Atomics {
     /// `Source` for PTX written by LLVM, which drops the source's ordering; else `Ptx`.
     #[default]
@@ -126,6 +128,7 @@ pub struct Simulation {
 
 /// Destination of the text that simulated kernels print; a GPU's driver always prints to standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Printed {
     /// Standard output, as on a GPU.
     #[default]

@@ -47,6 +47,7 @@ impl fmt::Display for Arch {
 
 /// The header of a PTX file.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Header {
     /// PTX ISA version, e.g. (7, 8).
     pub version: (u32, u32),

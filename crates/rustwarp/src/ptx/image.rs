@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// PTX or machine code.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Image {
     /// Path of the file; it starts with "in the program" for kernels that the program contains.
     pub path: PathBuf,

@@ -76,6 +76,7 @@ impl fmt::Display for Lint {
 
 /// A warning.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct Warning {
     /// Its kind.
     pub lint: Lint,

@@ -10,6 +10,7 @@ pub struct Options {
 
 /// How `atom` and `red` without a memory order are interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Atomics {
     /// As acquire and release, which is the likely intent of the source: LLVM up to version 22 drops the ordering of
     /// `atomicrmw`.
@@ -20,6 +21,7 @@ pub enum Atomics {
 
 /// How unordered writes of the same value to the same address are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum SameValue {
     /// As a race, as PTX and Rust define it; the report has a note.
     #[default]

@@ -64,7 +64,6 @@ pub(super) fn explain_in(stop: &ptx_sim::Stop, module: &str, attempt: &str) -> E
         Error::Fault(Box::new(describe(kind, stop.diagnostic(), module, texts)))
     };
     match stop.kind() {
-        ptx_sim::StopKind::Fault => fault("fault"),
         ptx_sim::StopKind::Stuck => fault("stuck"),
         ptx_sim::StopKind::Unsupported => Error::Unsupported(report(Style::Plain)),
         ptx_sim::StopKind::Usage => {
@@ -72,5 +71,6 @@ pub(super) fn explain_in(stop: &ptx_sim::Stop, module: &str, attempt: &str) -> E
             let help = diagnostic.help.as_ref().map(|help| format!(" ({help})"));
             Error::Argument(format!("{attempt}: {}{}", diagnostic.title, help.unwrap_or_default()))
         }
+        _ => fault("fault"),
     }
 }
