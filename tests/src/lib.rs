@@ -7,3 +7,4 @@ pub mod matrix;
 pub mod order;
 pub mod project;
 pub mod shifted;
+pub mod upstream;

@@ -4,7 +4,9 @@
 //! every device function exists with the same signature, so that kernels are type-checked, linted and documented there;
 //! calling one panics. The host itself uses [`launch`], the types that a kernel's launcher takes.
 //!
-//! A function that also exists in the Rust-GPU project's `cuda_std` has the same name, signature and meaning here.
+//! A function that also exists in the Rust-GPU project's `cuda_std` has the same name, signature and meaning here;
+//! `docs/upstream.md` compares the two item by item. The feature `rust-cuda` adds what that has beyond this crate's
+//! default: a heap ([`mem`]), and the crates `glam` and `half`.
 #![no_std]
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -15,17 +17,22 @@
 // The macros expand to paths that start with `::cuda_std`, which must also resolve inside this crate.
 extern crate self as cuda_std;
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 pub mod atomic;
 #[cfg(target_arch = "nvptx64")]
 mod intrinsics;
 pub mod io;
 pub mod launch;
 pub mod math;
+pub mod mem;
 pub mod memory;
 pub mod misc;
 #[cfg(target_arch = "nvptx64")]
 mod panic;
 pub mod prelude;
+pub mod ptr;
 pub mod shared;
 #[cfg(target_arch = "nvptx64")]
 mod text;
@@ -34,7 +41,16 @@ pub mod thread;
 pub mod view;
 pub mod warp;
 
-pub use cuda_std_macros::{address_space, gpu_only, kernel};
+pub use core::{assert_eq, assert_ne};
+pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
+#[cfg(feature = "glam")]
+pub use glam;
+#[cfg(feature = "half")]
+pub use half::{self, bf16, f16};
+pub use libm;
+pub use math::{Float as GpuFloat, FloatExt};
+#[cfg(feature = "vek")]
+pub use vek;
 
 /// The host body of every `#[gpu_only]` function: panics with the function's name.
 #[doc(hidden)]

@@ -1,10 +1,11 @@
 //! The attribute macros of `cuda_std`, which re-exports them: [`macro@kernel`], [`macro@address_space`],
-//! [`macro@gpu_only`].
+//! [`macro@gpu_only`], [`macro@externally_visible`].
 
 mod address_space;
 mod allow;
 mod bounds;
 mod expand;
+mod externally_visible;
 mod gpu_only;
 mod instances;
 mod kernel;
@@ -155,4 +156,21 @@ pub fn address_space(attr: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn gpu_only(_attr: TokenStream, item: TokenStream) -> TokenStream {
     gpu_only::expand(parse_macro_input!(item as syn::ItemFn)).into()
+}
+
+/// Marks a device function that the PTX keeps although no kernel calls it, for other PTX that is linked with it. The
+/// function has a fixed symbol, by `#[unsafe(no_mangle)]` or `#[unsafe(export_name = "…")]`.
+///
+/// ```
+/// # use cuda_std::externally_visible;
+/// #[externally_visible]
+/// #[unsafe(no_mangle)]
+/// pub extern "C" fn twice(x: u32) -> u32 {
+///     2 * x
+/// }
+/// ```
+#[proc_macro_attribute]
+pub fn externally_visible(_attr: TokenStream, item: TokenStream) -> TokenStream {
+    let function = parse_macro_input!(item as syn::ItemFn);
+    externally_visible::expand(&function).unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -83,6 +83,23 @@ pub unsafe fn atomic_bits<S: Scope>(words: *mut u32, longs: *mut i64) {
     }
 }
 
+/// AND, OR and XOR on the bits of floats, three cells of each type.
+#[kernel(for S in [Block, Device, System])]
+pub unsafe fn atomic_float_bits<S: Scope>(floats: *mut f32, doubles: *mut f64) {
+    let i = thread::thread_idx_x();
+    // SAFETY: the launch has three cells of each, which all threads access with scope `S`.
+    unsafe {
+        let float = |k: usize| Atomic::<f32, S>::from_ptr(floats.add(k));
+        float(0).fetch_and(f32::from_bits(!(1 << i)), Ordering::Relaxed);
+        float(1).fetch_or(f32::from_bits(1 << i), Ordering::Relaxed);
+        float(2).fetch_xor(f32::from_bits(i), Ordering::Relaxed);
+        let double = |k: usize| Atomic::<f64, S>::from_ptr(doubles.add(k));
+        double(0).fetch_and(f64::from_bits(!(1 << (i + 20))), Ordering::Relaxed);
+        double(1).fetch_or(f64::from_bits(1 << (i + 20)), Ordering::Relaxed);
+        double(2).fetch_xor(f64::from_bits(u64::from(i) << 32), Ordering::Relaxed);
+    }
+}
+
 /// Wrapping tickets: counts how often each is drawn.
 #[kernel(for S in [Block, Device, System])]
 pub unsafe fn atomic_tickets<S: Scope>(tickets: *mut u32, drawn: *mut u32, last: u32) {
@@ -220,6 +237,12 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
                     .updated(&[!0u32, 0, 1000], &[0u32, !0, 1000])
                     .updated(&[!0i64, 0, 1000], &[!(0xffff_ffff << 20), 0xffff_ffff << 20, 1000i64])
                     .calls(|b| atomic_bits::<$scope>(out(b[0]), out(b[1]))),
+            );
+            cases.push(
+                Case::new(std::concat!("atomic_float_bits of ", stringify!($scope)), 1, 32)
+                    .updated(&[!0u32, 0, 1000], &[0u32, !0, 1000])
+                    .updated(&[!0u64, 0, 1000], &[!(0xffff_ffff << 20), 0xffff_ffff << 20, 1000u64])
+                    .calls(|b| atomic_float_bits::<$scope>(out(b[0]), out(b[1]))),
             );
             cases.push(
                 Case::new(std::concat!("atomic_tickets of ", stringify!($scope)), 1, 70)

@@ -16,14 +16,18 @@ pub mod case;
 
 pub mod atomic;
 pub mod guide;
+pub mod heap;
 pub mod math;
+pub mod math_precise;
 pub mod memory;
 pub mod panic;
 pub mod parameters;
 pub mod planted;
+pub mod pointer;
 pub mod print;
 pub mod shared;
 pub mod texture;
 pub mod thread;
+pub mod vector;
 pub mod view;
 pub mod warp;

@@ -33,7 +33,8 @@ mod warnings;
 #[derive(Clone, Debug)]
 pub struct CudaBuilder {
     path: PathBuf,
-    archs: Vec<Arch>,
+    /// `None` until the caller names architectures.
+    archs: Option<Vec<Arch>>,
     copy_to: Option<PathBuf>,
     target_dir: Option<PathBuf>,
     final_module_path: Option<PathBuf>,
@@ -53,7 +54,7 @@ impl CudaBuilder {
     pub fn new(path: impl AsRef<Path>) -> Self {
         Self {
             path: path.as_ref().to_owned(),
-            archs: Arch::DEFAULT.to_vec(),
+            archs: None,
             copy_to: None,
             target_dir: None,
             final_module_path: None,
@@ -74,11 +75,13 @@ impl CudaBuilder {
         self.archs([arch])
     }
 
-    /// Sets the architectures.
+    /// Sets the architectures. Default: [`Arch::DEFAULT`]; for one file of PTX ([`CudaBuilder::copy_to`]) the oldest of
+    /// them, whose PTX runs on every later GPU.
     pub fn archs(mut self, archs: impl IntoIterator<Item = Arch>) -> Self {
-        self.archs = archs.into_iter().collect();
-        self.archs.sort();
-        self.archs.dedup();
+        let mut archs: Vec<Arch> = archs.into_iter().collect();
+        archs.sort();
+        archs.dedup();
+        self.archs = Some(archs);
         self
     }
 

@@ -93,7 +93,7 @@ fn check(builder: &CudaBuilder) -> Result<(), Error> {
         Err(Error::Options(format!("{option} names one file, and {why}: name a folder, or build one of them")))
     };
     let several_modules = builder.options.modules == Modules::PerFamily;
-    if builder.copies_to_file() && builder.archs.len() > 1 {
+    if builder.copies_to_file() && builder.chosen_archs().len() > 1 {
         return refuse("copy_to", "there are several architectures");
     }
     if builder.copies_to_file() && several_modules {
@@ -108,6 +108,15 @@ fn check(builder: &CudaBuilder) -> Result<(), Error> {
 }
 
 impl CudaBuilder {
+    /// The architectures that the caller named, or the default.
+    fn chosen_archs(&self) -> &[Arch] {
+        match &self.archs {
+            Some(archs) => archs,
+            None if self.copies_to_file() => &Arch::DEFAULT[..1],
+            None => Arch::DEFAULT,
+        }
+    }
+
     fn copies_to_file(&self) -> bool {
         self.copy_to.as_ref().is_some_and(|path| path.extension().is_some_and(|extension| extension == "ptx"))
     }
@@ -116,7 +125,8 @@ impl CudaBuilder {
 impl Build<'_> {
     fn run(&self) -> Result<Vec<Artifact>, Error> {
         // Held until the build ends, and taken in one order by every build: two of them never wait for each other.
-        let _locks: Vec<Lock> = self.builder.archs.iter().map(|&arch| self.lock(arch)).collect::<Result<_, _>>()?;
+        let _locks: Vec<Lock> =
+            self.builder.chosen_archs().iter().map(|&arch| self.lock(arch)).collect::<Result<_, _>>()?;
         let began = SystemTime::now();
         let compiled = self.compile_all()?;
         let links: Vec<Link<'_>> = compiled.iter().map(|compiled| self.link(compiled)).collect();
@@ -190,7 +200,7 @@ impl Build<'_> {
             compiled
         };
         let results: Vec<_> = thread::scope(|scope| {
-            let archs = self.builder.archs.iter().enumerate();
+            let archs = self.builder.chosen_archs().iter().enumerate();
             let threads: Vec<_> = archs.map(|(index, &arch)| scope.spawn(move || compile(index, arch))).collect();
             threads.into_iter().map(|thread| thread.join()).collect()
         });

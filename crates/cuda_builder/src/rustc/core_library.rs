@@ -1,7 +1,8 @@
-//! The device's `core`: compiled once for a toolchain and a set of flags, and kept in the user's cache as a sysroot.
+//! The device's `core` and `alloc`: compiled once for a toolchain and a set of flags, and kept in the user's cache as a
+//! sysroot.
 //!
-//! Compiling it with every crate would cost each first build 12 s of processor time per architecture. Its bitcode names
-//! rustc's default GPU; the IR pass replaces it by the architecture of the build.
+//! Compiling them with every crate would cost each first build 12 s of processor time per architecture. Their bitcode
+//! names rustc's default GPU; the IR pass replaces it by the architecture of the build.
 
 use std::{
     fs,
@@ -12,11 +13,11 @@ use std::{
 
 use crate::{TARGET, cache::Cache, error::Error, options::DebugInfo, place, process, toolchain::Toolchain};
 
-/// A crate that needs nothing but `core`.
+/// A crate that needs nothing but `core` and `alloc`.
 const MANIFEST: &str = "[package]\nname = \"device-core\"\nedition = \"2024\"\n[workspace]\n";
 
-/// Makes sure that `core` is compiled, and returns the folder for rustc's `--sysroot`. `report` receives a line when it
-/// has to be compiled first.
+/// Makes sure that they are compiled, and returns the folder for rustc's `--sysroot`. `report` receives a line when
+/// they have to be compiled first.
 pub(crate) fn sysroot(
     toolchain: &Toolchain,
     cache: &Cache,
@@ -27,7 +28,7 @@ pub(crate) fn sysroot(
     let flags = flags(toolchain, debug);
     let mut hasher = DefaultHasher::new();
     (toolchain.fingerprint(), &flags, release).hash(&mut hasher);
-    let name = format!("core-{}-{:016x}", toolchain.version.release, hasher.finish());
+    let name = format!("core-alloc-{}-{:016x}", toolchain.version.release, hasher.finish());
     let folder = cache.root().join("core").join(name);
     if place::is_complete(&folder) {
         return Ok(folder);
@@ -36,7 +37,7 @@ pub(crate) fn sysroot(
     if place::is_complete(&folder) {
         return Ok(folder);
     }
-    report("compiling `core` for the device, once for this toolchain");
+    report("compiling `core` and `alloc` for the device, once for this toolchain");
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
     }
@@ -52,7 +53,7 @@ fn compile(toolchain: &Toolchain, release: bool, flags: &[String], sysroot: &Pat
     write(source.join("Cargo.toml"), MANIFEST)?;
     write(source.join("src/lib.rs"), "#![no_std]\n")?;
     let mut command = super::cargo(toolchain, &source, flags);
-    command.args(["build", "--quiet", "--lib", "--target", TARGET, "-Zbuild-std=core", "--target-dir"]);
+    command.args(["build", "--quiet", "--lib", "--target", TARGET, "-Zbuild-std=core,alloc", "--target-dir"]);
     command.arg(source.join("target")).env("CARGO_INCREMENTAL", "0");
     if release {
         command.arg("--release");
@@ -75,7 +76,7 @@ fn compile(toolchain: &Toolchain, release: bool, flags: &[String], sysroot: &Pat
 }
 
 fn run(command: &mut Command) -> Result<(), Error> {
-    process::run(command.stdout(Stdio::piped()), "compile `core` for the device")?;
+    process::run(command.stdout(Stdio::piped()), "compile `core` and `alloc` for the device")?;
     Ok(())
 }
 

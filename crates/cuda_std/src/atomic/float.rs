@@ -4,7 +4,7 @@ use cuda_std_macros::gpu_only;
 
 #[cfg(target_arch = "nvptx64")]
 use super::relaxed;
-use super::{Ordering, Scope, Sealed, Value};
+use super::{Atomic, Ordering, Scope, Sealed, Value};
 
 // As signed integers, floats with a clear sign bit are in ascending order and above all others; as unsigned integers,
 // floats with a set sign bit are in descending order and above all others. So one integer minimum or maximum suffices,
@@ -75,6 +75,35 @@ macro_rules! float {
             #[inline(always)]
             fn negated(self) -> Self {
                 -self
+            }
+        }
+
+        impl<S: Scope> Atomic<$t, S> {
+            /// Keeps the bits that are set in both values, and returns the previous value.
+            #[gpu_only]
+            pub fn fetch_and(&self, value: $t, order: Ordering) -> $t {
+                // SAFETY: `self` is a reference to a live value.
+                self.ordered(order, || {
+                    $t::from_bits(unsafe { relaxed::$unsigned::and::<S>(self.as_ptr().cast(), value.to_bits()) })
+                })
+            }
+
+            /// Sets the bits that are set in `value`, and returns the previous value.
+            #[gpu_only]
+            pub fn fetch_or(&self, value: $t, order: Ordering) -> $t {
+                // SAFETY: `self` is a reference to a live value.
+                self.ordered(order, || {
+                    $t::from_bits(unsafe { relaxed::$unsigned::or::<S>(self.as_ptr().cast(), value.to_bits()) })
+                })
+            }
+
+            /// Flips the bits that are set in `value`, and returns the previous value.
+            #[gpu_only]
+            pub fn fetch_xor(&self, value: $t, order: Ordering) -> $t {
+                // SAFETY: `self` is a reference to a live value.
+                self.ordered(order, || {
+                    $t::from_bits(unsafe { relaxed::$unsigned::xor::<S>(self.as_ptr().cast(), value.to_bits()) })
+                })
             }
         }
     )* };

@@ -29,6 +29,8 @@ macro_rules! scalar {
     )* };
 }
 scalar!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f32 f64);
+#[cfg(feature = "half")]
+scalar!(half::f16 half::bf16);
 
 // SAFETY: an array of scalars has no padding of its own.
 unsafe impl<T: Scalar, const N: usize> Scalar for [T; N] {}

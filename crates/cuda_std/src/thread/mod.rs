@@ -14,6 +14,8 @@
 //! `barrier-divergence` or `deadlock`. The reasons are in
 //! `docs/decisions/safe-barriers.md`.
 
+#[cfg(not(feature = "glam"))]
+mod index;
 mod unique;
 
 pub use unique::{
@@ -27,22 +29,10 @@ use crate::atomic::{Block, Device, Ordering, System, fence};
 #[cfg(target_arch = "nvptx64")]
 use crate::intrinsics as nvvm;
 
-/// Index or size in two dimensions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are those of the axes")]
-pub struct UVec2 {
-    pub x: u32,
-    pub y: u32,
-}
-
-/// Index or size in three dimensions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names are those of the axes")]
-pub struct UVec3 {
-    pub x: u32,
-    pub y: u32,
-    pub z: u32,
-}
+#[cfg(feature = "glam")]
+pub use glam::{UVec2, UVec3};
+#[cfg(not(feature = "glam"))]
+pub use index::{UVec2, UVec3};
 
 macro_rules! registers {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => { $(

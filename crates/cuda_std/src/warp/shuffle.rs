@@ -18,6 +18,8 @@ macro_rules! values {
     )* };
 }
 values!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize f32 f64);
+#[cfg(feature = "half")]
+values!(half::f16 half::bf16);
 
 /// How a lane finds its source lane.
 #[cfg(target_arch = "nvptx64")]

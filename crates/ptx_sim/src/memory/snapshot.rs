@@ -1,7 +1,7 @@
 //! The live allocations at some time, in which a worker looks up addresses without a lock.
 
 use super::storage::Storage;
-use super::{Allocation, Memory, Table};
+use super::{Allocation, Memory, Owner, Table};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,6 +11,8 @@ pub struct View {
     pub base: u64,
     pub size: u64,
     pub constant: bool,
+    /// Whether a kernel allocated it, by `malloc`.
+    pub heap: bool,
     pub storage: Arc<Storage>,
     /// Initialisation state: see [`Allocation::shadow`].
     pub shadow: Option<Arc<Storage>>,
@@ -20,7 +22,8 @@ impl View {
     fn of(allocation: &Allocation) -> Option<Self> {
         let storage = allocation.storage.clone()?;
         let Allocation { base, size, constant, .. } = *allocation;
-        Some(Self { base, size, constant, storage, shadow: allocation.shadow.clone() })
+        let heap = matches!(allocation.owner, Owner::Kernel(_));
+        Some(Self { base, size, constant, heap, storage, shadow: allocation.shadow.clone() })
     }
 
     /// Whether bytes that start after the allocation's base end inside it.

@@ -6,7 +6,8 @@
 //! an atomic (`uninit-atomic`), the output of `vprintf` (`uninit-print`), or global memory (`uninit-store`). Padding in
 //! a copied struct, the unused part of a vector, and a load whose value is then not selected are therefore not
 //! reported. A store to global memory is reported if the value was computed, or if none of the thread's stored bytes
-//! was ever written; a copy with some defined bytes propagates its undefined ones without a finding.
+//! was ever written; a copy with some defined bytes propagates its undefined ones without a finding, and so does a copy
+//! to memory of the device's `malloc`, because a collection that grows there copies its unused capacity, too.
 //!
 //! `discard` makes bytes of global memory undefined again.
 //!
