@@ -320,7 +320,7 @@ impl Uninit {
                 }
             }
             // A collection that grows copies its whole capacity, of which the end may never have been written.
-            let kept = || scene.snapshot.find(lanes.addresses[lane]).is_some_and(|view| view.heap);
+            let kept = || scene.snapshot.at(lanes.addresses[lane]).is_some_and(|view| view.heap);
             if seen && (computed || undefined == low(bytes) && !kept()) {
                 if !reported {
                     self.used(scene, lane, Use::Store, origin);
