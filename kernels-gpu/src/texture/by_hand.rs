@@ -1,7 +1,7 @@
 //! The operations of a texture unit as instructions: the formulas of the CUDA C++ Programming Guide, in f32.
 
 use super::{Dimensions, address, filter};
-#[cfg_attr(test, expect(unused_imports, reason = "tests have std, whose floats have these methods themselves"))]
+#[cfg_attr(not(target_arch = "nvptx64"), allow(unused_imports, reason = "with std, floats have these methods"))]
 use cuda_std::math::Float as _;
 
 /// The source of texels.
