@@ -1,8 +1,7 @@
 //! The operations of a texture unit as instructions: the formulas of the CUDA C++ Programming Guide, in f32.
 
 use super::{Dimensions, address, filter};
-#[cfg_attr(not(target_arch = "nvptx64"), allow(unused_imports, reason = "with std, floats have these methods"))]
-use cuda_std::math::Float as _;
+use cuda_std::math::Float;
 
 /// The source of texels.
 pub(super) trait Source {
@@ -74,7 +73,7 @@ pub(super) unsafe fn sample<D: Dimensions>(
 /// The weighted mean of two texels, computed so that nothing can overflow.
 #[inline(always)]
 fn mean(first: [f32; 4], second: [f32; 4], weight: f32) -> [f32; 4] {
-    core::array::from_fn(|c| second[c].mul_add(weight, first[c] * (1.0 - weight)))
+    core::array::from_fn(|c| Float::mul_add(second[c], weight, first[c] * (1.0 - weight)))
 }
 
 /// A texel's centre is half a texel after its start, so a filter's two lie around the coordinate less a half.
@@ -82,7 +81,7 @@ fn mean(first: [f32; 4], second: [f32; 4], weight: f32) -> [f32; 4] {
 fn taps(how: How, coordinate: f32, size: i32) -> Taps {
     let scaled = if how.normalised { coordinate * size as f32 } else { coordinate };
     let scaled = if how.filter == filter::LINEAR { scaled - 0.5 } else { scaled };
-    let floor = scaled.floor();
+    let floor = Float::floor(scaled);
     let first = floor as i32;
     let at = [index(how.address, first, size), index(how.address, first.wrapping_add(1), size)];
     Taps { at, weight: scaled - floor }

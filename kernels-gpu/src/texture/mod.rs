@@ -15,8 +15,7 @@
 //! Sources: CUDA C++ Programming Guide, "Texture Memory" and "Texture Fetching"; the toolkit's sample `simpleTexture`.
 
 use cuda_std::launch::Instance;
-#[cfg_attr(not(target_arch = "nvptx64"), allow(unused_imports, reason = "with std, floats have these methods"))]
-use cuda_std::math::Float as _;
+use cuda_std::math;
 use cuda_std::texture::{tex1d, tex1d_fetch, tex2d, tex2d_fetch, tex3d, tex3d_fetch};
 use cuda_std::thread;
 
@@ -244,10 +243,11 @@ fn is_inside(place: [u32; 3], size: [u32; 3]) -> bool {
 #[inline(always)]
 fn coordinate<D: Dimensions>(map: &Map, place: [u32; 3]) -> [f32; 3] {
     let [i, j, k] = place.map(|index| index as f32);
-    let row = |axis: usize| if D::COUNT > 1 { j.mul_add(map[axis], map[axis + 1]) } else { map[axis + 1] };
-    let y = if D::COUNT > 1 { i.mul_add(map[3], row(4)) } else { 0.0 };
-    let z = if D::COUNT > 2 { k.mul_add(map[6], map[7]) } else { 0.0 };
-    [i.mul_add(map[0], row(1)), y, z]
+    let row =
+        |axis: usize| if D::COUNT > 1 { math::Float::mul_add(j, map[axis], map[axis + 1]) } else { map[axis + 1] };
+    let y = if D::COUNT > 1 { math::Float::mul_add(i, map[3], row(4)) } else { 0.0 };
+    let z = if D::COUNT > 2 { math::Float::mul_add(k, map[6], map[7]) } else { 0.0 };
+    [math::Float::mul_add(i, map[0], row(1)), y, z]
 }
 
 /// Index of a sample's first channel in the result.
