@@ -84,11 +84,16 @@ fn project(name: &str, kernels: &str) -> PathBuf {
     folder
 }
 
-/// Builds the crate, and returns the names of the lints and of the kernels that the warnings are about.
-fn warnings(kernels: &str) -> Vec<(String, String)> {
+/// Builds the crate, and returns the warnings.
+fn printed(kernels: &str) -> String {
     let folder = project("linted", kernels);
     let ptx = CudaBuilder::new(&folder).arch(Arch::Compute75).build().expect("a build");
-    let text = fs::read_to_string(ptx.with_file_name("warnings.txt")).expect("the warnings");
+    fs::read_to_string(ptx.with_file_name("warnings.txt")).expect("the warnings")
+}
+
+/// Builds the crate, and returns the names of the lints and of the kernels that the warnings are about.
+fn warnings(kernels: &str) -> Vec<(String, String)> {
+    let text = printed(kernels);
     let about = |line: &str| {
         let (_, lint, rest) = split(line)?;
         let kernel = rest.split('`').rev().find(|name| Lint::ALL.iter().any(|lint| lint.name() == *name))?;
@@ -117,10 +122,27 @@ fn each_lint_warns_about_its_kernel_until_the_kernel_allows_it() {
         assert_eq!(KERNELS.matches(&format!("allow({lint})")).count(), 1, "a planted kernel of {lint}");
     }
     assert_eq!(warnings(&without(KERNELS, Lint::ALL)), each, "no lint is allowed");
+    the_guide_shows(&printed(&without(KERNELS, Lint::ALL)));
     assert_eq!(warnings(KERNELS), [], "each lint is allowed");
     let (spared, rest) = Lint::ALL.split_first().expect("lints");
     each.retain(|(lint, _)| lint == spared.name());
     assert_eq!(warnings(&without(KERNELS, &[*spared])), each, "the others are allowed: {rest:?}");
+}
+
+/// Checks that the guide has a section for each lint, whose example is one of the warnings.
+fn the_guide_shows(warnings: &str) {
+    let page = include_str!("../../docs/guide/lints.md");
+    for lint in Lint::ALL {
+        let (_, section) = page.split_once(&format!("\n## `{lint}`\n")).expect("a section for each lint");
+        let example = section.split("\n```").nth(1).and_then(|block| block.strip_prefix("text\n")).expect("an example");
+        // How many bytes are spilled depends on the version of ptxas.
+        let comparable = |line: &str| match lint {
+            Lint::Spills => line.chars().filter(|c| !c.is_ascii_digit()).collect(),
+            _ => line.to_owned(),
+        };
+        let printed = warnings.lines().any(|line| comparable(line) == comparable(example.trim_end()));
+        assert!(printed, "the guide shows this, and the builder does not print it:\n{example}\n{warnings}");
+    }
 }
 
 /// The kernels without the arguments that allow `lints`.
