@@ -51,17 +51,52 @@ fn build(folder: &Path, target: &str) -> BTreeMap<String, (bool, String)> {
     artifacts.into_iter().map(module).collect()
 }
 
-#[test]
-fn an_edit_rebuilds_the_families_whose_code_it_changes() {
+/// Writes a source file of the crate in `folder`.
+fn write(folder: &Path, file: &str, text: &str) {
+    fs::write(folder.join("src").join(file), text).expect("a file");
+}
+
+/// A folder with the crate.
+fn project() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    let folder = folder.path();
-    let write = |file: &str, text: &str| fs::write(folder.join("src").join(file), text).expect("a file");
-    fs::create_dir(folder.join("src")).expect("a folder");
-    fs::write(folder.join("Cargo.toml"), "[package]\nname = \"two\"\nedition = \"2024\"\n[workspace]\n")
+    fs::create_dir(folder.path().join("src")).expect("a folder");
+    fs::write(folder.path().join("Cargo.toml"), "[package]\nname = \"two\"\nedition = \"2024\"\n[workspace]\n")
         .expect("a file");
     for (file, text) in [("lib.rs", ROOT), ("first.rs", FIRST), ("second.rs", SECOND), ("shared.rs", SHARED)] {
-        write(file, text);
+        write(folder.path(), file, text);
     }
+    folder
+}
+
+#[test]
+fn a_warning_about_one_family_outlasts_the_error_of_another() {
+    let folder = project();
+    let folder = folder.path();
+    let builder =
+        || CudaBuilder::new(folder).arch(Arch::Compute75).modules(Modules::PerFamily).target_dir(folder.join("target"));
+    builder().build_all().expect("a build");
+    // A table at an index that only the launch knows is in local memory. It is the larger family, so it is begun first.
+    let table = "let mut table = [0_u32; 16];
+    for i in 0..16 { table[((i * n) % 16) as usize] = i; }
+    unsafe { *out = table[(n % 16) as usize] + crate::shared::apply(n) }";
+    write(folder, "first.rs", &FIRST.replace("unsafe { *out = crate::shared::apply(n) }", table));
+    let missing = "unsafe extern \"C\" { fn missing(x: u64) -> u64; }";
+    let call = SECOND.replace("crate::shared::twice(n)", "missing(n)");
+    write(folder, "second.rs", &format!("{missing}{call}"));
+    let error = builder().build_all().expect_err("nothing defines the function");
+    assert!(error.to_string().contains("`missing`"), "{error}");
+    write(folder, "second.rs", SECOND);
+    let artifacts = builder().build_all().expect("a build");
+    let first = artifacts.iter().find(|artifact| artifact.module == "first").expect("the family");
+    assert!(first.fresh, "the build that failed made its PTX");
+    let warnings = fs::read_to_string(first.ptx.with_file_name("warnings.txt")).expect("the warnings");
+    assert!(warnings.contains("local_memory"), "{warnings}");
+}
+
+#[test]
+fn an_edit_rebuilds_the_families_whose_code_it_changes() {
+    let folder = project();
+    let folder = folder.path();
     build(folder, "edited");
 
     let mut text = SHARED.to_owned();
@@ -82,7 +117,7 @@ fn an_edit_rebuilds_the_families_whose_code_it_changes() {
     .enumerate()
     {
         text = text.replace(from, to);
-        write("shared.rs", &text);
+        write(folder, "shared.rs", &text);
         let edited = build(folder, "edited");
         let rebuilt = ["first", "second"].map(|name| edited[name].0);
         assert_eq!(rebuilt, changes, "edit {number}: `{from}` to `{to}`");

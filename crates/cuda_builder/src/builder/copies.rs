@@ -1,4 +1,5 @@
-//! The copies of PTX that a build leaves at the caller's place, so that those of families that are gone can be removed.
+//! The copies of PTX that a build leaves at the caller's place, so that those of families that are gone can be removed,
+//! with their machine code.
 
 use std::{
     collections::BTreeSet,
@@ -6,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::error::Error;
+use crate::{embed, error::Error};
 
 /// Writes to `list` that `copies` are in `place`, and removes the files there that the list named before. Files that
 /// are not in the list stay: they are another program's.
@@ -16,6 +17,7 @@ pub(super) fn replace(list: &Path, place: &Path, copies: BTreeSet<PathBuf>) -> R
         text.lines().map(PathBuf::from).partition(|path| path.starts_with(place));
     for path in here.iter().filter(|path| !copies.contains(*path) && path.exists()) {
         fs::remove_file(path).map_err(Error::io("remove", path))?;
+        embed::remove_old(path)?;
     }
     let lines: String = elsewhere.iter().chain(&copies).map(|path| format!("{}\n", path.display())).collect();
     if lines == text {
@@ -36,7 +38,8 @@ mod tests {
         for name in ["a", "b"] {
             fs::create_dir(path(name)).expect("folder");
         }
-        for name in ["a/sum.ptx", "a/max.ptx", "a/foreign.ptx", "b/sum.ptx"] {
+        let machine_code = ["a/sum.sm_90.cubin", "a/max.sm_90.cubin"];
+        for name in ["a/sum.ptx", "a/max.ptx", "a/foreign.ptx", "b/sum.ptx"].iter().chain(&machine_code) {
             fs::write(path(name), "").expect("a file");
         }
         let put = |place: &str, names: &[&str]| {
@@ -50,6 +53,7 @@ mod tests {
             [left("a/sum.ptx"), left("a/max.ptx"), left("a/foreign.ptx"), left("b/sum.ptx")],
             [false, true, true, true]
         );
+        assert_eq!(machine_code.map(left), [false, true]);
         put("b", &[]);
         assert!(!left("b/sum.ptx"), "the list still knew it");
     }

@@ -223,7 +223,8 @@ impl CudaBuilder {
     }
 
     /// Whether a failure inside a `build.rs` ends the script, and with it cargo's build. Default: yes, since a script
-    /// that drops the error would go on with old PTX or with none. One that handles the error passes `false`.
+    /// that drops the error would go on with old PTX or with none. One that handles the error passes `false`; after a
+    /// failure, cargo runs it again at every build until it succeeds.
     pub fn fatal(mut self, fatal: bool) -> Self {
         self.fatal = fatal;
         self

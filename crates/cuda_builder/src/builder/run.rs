@@ -54,10 +54,8 @@ struct Compiled {
 /// Does what [`CudaBuilder::build_all`] says.
 pub(super) fn build(builder: &CudaBuilder) -> Result<Vec<Artifact>, Error> {
     let result = make(builder);
-    if let Err(error) = &result
-        && builder.fatal
-    {
-        build_script::fail(&builder.path, error);
+    if let Err(error) = &result {
+        build_script::fail(&builder.path, error, builder.fatal);
     }
     result
 }
@@ -223,7 +221,7 @@ impl Build<'_> {
             watch,
         })?;
         if matches!(watch, Watch::Live(_)) {
-            build_script::announce(&record);
+            build_script::announce(&record, &package.workspace);
         }
         let work_dir = target_dir.join("link").join(format!("{}{}", package.name, options.folder_suffix()));
         fs::create_dir_all(&work_dir).map_err(Error::io("create", &work_dir))?;

@@ -13,7 +13,7 @@ use crate::{
     check::{self, Lint, Usage},
     cuda_tools,
     error::Error,
-    link::Link,
+    link::{self, Link},
 };
 
 /// Size of a PTX file in bytes above which ptxas is not run to find spills: it would take seconds.
@@ -29,7 +29,7 @@ pub(super) fn of(
 ) -> Result<Vec<String>, Error> {
     let mut lines = Vec::new();
     for name in names {
-        let kept = link.module_folder(name).join("warnings.txt");
+        let kept = link.module_folder(name).join(link::WARNINGS);
         let key = format!("{:016x}\n", key(allowed));
         let is_new = rebuilt.contains(&(link.arch, name.clone()));
         let old = fs::read_to_string(&kept).ok().filter(|_| !is_new);

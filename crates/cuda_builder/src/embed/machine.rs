@@ -1,6 +1,7 @@
 //! Machine code of modules, assembled on all processors.
 
 use std::{
+    collections::BTreeSet,
     fs,
     num::NonZero,
     path::{Path, PathBuf},
@@ -32,7 +33,8 @@ pub struct MachineCode {
 /// - [`Error::Tool`] if it rejects the PTX.
 pub fn machine_code(artifacts: &[Artifact], archs: &[Arch], cache: &Cache) -> Result<Vec<MachineCode>, Error> {
     let mut jobs = Vec::new();
-    for &arch in archs {
+    // Each once: two jobs must not write the same file.
+    for arch in archs.iter().copied().collect::<BTreeSet<_>>() {
         for artifact in sources(artifacts, arch)? {
             if calls_through_pointers(&artifact.ptx)? {
                 continue;
@@ -168,6 +170,21 @@ mod tests {
         }
         remove_old(&path("sum.ptx")).expect("removed");
         assert_eq!(names.map(|name| path(name).exists()), [false, false, true, true, true, true]);
+    }
+
+    #[test]
+    fn an_architecture_that_is_named_twice_is_assembled_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ptx = folder.path().join("sum.ptx");
+        fs::write(&ptx, "").expect("a file");
+        for arch in ["sm_80", "sm_90"] {
+            fs::write(ptx.with_extension(format!("{arch}.cubin")), "").expect("a file");
+        }
+        let artifacts = [Artifact { ptx, ..artifact(Arch::Compute75, "sum") }];
+        let archs = [Arch::Compute90, Arch::Compute80, Arch::Compute90];
+        let codes = machine_code(&artifacts, &archs, &Cache::at(folder.path().join("cache"))).expect("all are there");
+        let archs: Vec<_> = codes.iter().map(|code| code.arch).collect();
+        assert_eq!(archs, [Arch::Compute80, Arch::Compute90]);
     }
 
     #[test]

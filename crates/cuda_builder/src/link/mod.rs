@@ -30,7 +30,7 @@ mod syntax;
 mod tests;
 
 use changes::Changes;
-pub(crate) use module::Module;
+pub(crate) use module::{Module, WARNINGS};
 use objects::{Object, Objects};
 pub(crate) use sources::version;
 use store::Store;

@@ -18,6 +18,9 @@ use crate::{
     process,
 };
 
+/// Name of the file with the warnings about a module, in its folder.
+pub(crate) const WARNINGS: &str = "warnings.txt";
+
 /// A module to be.
 pub(crate) struct Module<'a> {
     pub link: &'a Link<'a>,
@@ -98,8 +101,10 @@ impl<'a> Module<'a> {
     /// Fails if a file cannot be read or written, an LLVM tool fails, or the IR pass refuses the code of a kernel.
     pub fn build(&self) -> Result<(), Error> {
         fs::create_dir_all(&self.folder).map_err(Error::io("create", &self.folder))?;
-        // Without its stamp, a build that is cut short is done again.
-        let _ = fs::remove_file(self.folder.join("stamp"));
+        // Without its stamp, a build that is cut short is done again. The warnings are those of the old PTX.
+        for name in ["stamp", WARNINGS] {
+            let _ = fs::remove_file(self.folder.join(name));
+        }
         let keep = self.pass(&self.join()?)?;
         self.optimise(&keep)?;
         self.generate()?;
