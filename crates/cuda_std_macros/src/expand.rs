@@ -66,8 +66,8 @@ fn entry(arguments: &Arguments, choices: &[Choice], function: &ItemFn, params: &
             }
             Kind::Tile(ty, count) => {
                 // The memory is an item of the entry, where the generic parameters are aliases, so a tile's type may
-                // use them.
-                let storage = storage_name(written, &sig.generics);
+                // use them. Its name is not one that the crate's own items have: it would hide those.
+                let storage = format_ident!("__tile_of_{written}");
                 bindings.push(quote! {
                     #[unsafe(link_section = ".shared")]
                     static mut #storage: ::cuda_std::view::Storage<#ty, { #count }> =
@@ -124,18 +124,6 @@ fn local(name: &Ident) -> Ident {
     let mut name = name.clone();
     name.set_span(name.span().resolved_at(Span::mixed_site()));
     name
-}
-
-/// Name of the static behind a tile: the parameter's in upper case, unless a generic parameter is called so.
-fn storage_name(tile: &Ident, generics: &Generics) -> Ident {
-    let taken = |name: &str| {
-        generics.type_params().any(|t| t.ident == name) || generics.const_params().any(|c| c.ident == name)
-    };
-    let mut name = tile.to_string().to_uppercase();
-    while taken(&name) {
-        name.push('_');
-    }
-    format_ident!("{name}")
 }
 
 fn binding(list: &List, choice: &Choice, part: &str, generics: &Generics) -> TokenStream {

@@ -6,6 +6,8 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Error, GenericParam, Generics, Ident, Lit, Result, Token, Type, bracketed};
 
+use crate::params::NO_LIFETIMES;
+
 /// All lists of one kernel, in source order.
 pub struct Lists(Vec<List>);
 
@@ -124,12 +126,7 @@ impl Lists {
         }
         for parameter in &generics.params {
             let ident = match parameter {
-                GenericParam::Lifetime(l) => {
-                    return Err(Error::new(
-                        l.span(),
-                        "a kernel takes no lifetimes: its arguments are valid for the whole launch",
-                    ));
-                }
+                GenericParam::Lifetime(l) => return Err(Error::new(l.span(), NO_LIFETIMES)),
                 GenericParam::Type(t) => &t.ident,
                 GenericParam::Const(c) => &c.ident,
             };

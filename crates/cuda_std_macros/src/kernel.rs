@@ -219,6 +219,18 @@ mod tests {
             ),
             (
                 quote!(
+                    fn k(a: &'static [f32]) {}
+                ),
+                "lifetimes",
+            ),
+            (
+                quote!(
+                    fn k(out: view::DisjointSlice<'static, f32>) {}
+                ),
+                "lifetimes",
+            ),
+            (
+                quote!(
                     unsafe fn k<T>(a: &[T]) {}
                 ),
                 "for T in",

@@ -1,6 +1,12 @@
 //! The parameters that a kernel may have, and how each is passed.
 
-use syn::{Error, FnArg, GenericArgument, Ident, Pat, PathArguments, Result, Signature, Type, spanned::Spanned};
+use syn::{
+    Error, FnArg, GenericArgument, Ident, Lifetime, Pat, PathArguments, Result, Signature, Type, spanned::Spanned,
+};
+
+/// The error for a lifetime that a kernel declares or names. A safe kernel could keep an argument of lifetime `'static`
+/// in a static, beyond the launch.
+pub const NO_LIFETIMES: &str = "a kernel takes no lifetimes: its arguments are valid for the launch alone";
 
 /// A kernel parameter.
 pub struct Param {
@@ -103,7 +109,10 @@ fn param(arg: &FnArg) -> Result<Param> {
             ));
         }
         (Type::Reference(reference), _) => match &*reference.elem {
-            Type::Slice(slice) => Kind::Slice((*slice.elem).clone()),
+            Type::Slice(slice) => {
+                reference.lifetime.as_ref().map_or(Ok(()), unnamed)?;
+                Kind::Slice((*slice.elem).clone())
+            }
             _ => {
                 return Err(Error::new(
                     reference.span(),
@@ -141,12 +150,15 @@ fn view(ty: &Type) -> Result<Option<Kind>> {
     if view.is_none() && last.ident != "SharedTile" {
         return Ok(None);
     }
-    let arguments: Vec<_> = match &last.arguments {
-        PathArguments::AngleBracketed(list) => {
-            list.args.iter().filter(|argument| !matches!(argument, GenericArgument::Lifetime(_))).collect()
+    let mut arguments = Vec::new();
+    if let PathArguments::AngleBracketed(list) = &last.arguments {
+        for argument in &list.args {
+            match argument {
+                GenericArgument::Lifetime(lifetime) => unnamed(lifetime)?,
+                other => arguments.push(other),
+            }
         }
-        _ => Vec::new(),
-    };
+    }
     match (view, &arguments[..]) {
         (Some(view), [GenericArgument::Type(element)]) => Ok(Some(Kind::View(view, element.clone()))),
         (None, [GenericArgument::Type(element), count]) => {
@@ -160,4 +172,9 @@ fn view(ty: &Type) -> Result<Option<Kind>> {
             Err(Error::new(last.span(), "a tile has a type of elements and their number, as in `SharedTile<f32, 256>`"))
         }
     }
+}
+
+/// Accepts `'_` alone.
+fn unnamed(lifetime: &Lifetime) -> Result<()> {
+    if lifetime.ident == "_" { Ok(()) } else { Err(Error::new(lifetime.span(), NO_LIFETIMES)) }
 }

@@ -214,6 +214,25 @@ pub fn view_tile<T: Small>(mut out: DisjointSlice<T>, tile: SharedTile<T, 100>) 
     }
 }
 
+/// Threads of a block, and elements of a tile of the same name.
+const TILE: usize = 64;
+
+/// Tiles whose sizes have the names of the tiles: the reversed ranks of a block's threads, and the first `N` ranks
+/// repeated.
+#[kernel(for N in [16, 32], launch_bounds(TILE as u32))]
+pub fn view_tile_sizes<const N: usize>(
+    mut out: DisjointSlice<[u32; 2]>,
+    tile: SharedTile<u32, TILE>,
+    n: SharedTile<u32, N>,
+) {
+    let rank = thread::thread_idx_x();
+    let (tile, n) = (tile.put(rank), n.put(rank));
+    let pair = (tile.get(TILE - 1 - rank as usize), n.get(rank as usize % N));
+    if let ((Some(opposite), Some(repeated)), Some(out)) = (pair, out.get_mut(thread::unique_index())) {
+        *out = [opposite, repeated];
+    }
+}
+
 /// Numbers made of small ones.
 pub trait Small: cuda_std::view::Word + PartialEq + Sync {
     /// The number `small`, wrapped to the type.
@@ -320,6 +339,8 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
             out(at[1]),
             m
         )),
+        tile_sizes::<16>().calls(|at| view_tile_sizes::<16>(view(at[0], TILE))),
+        tile_sizes::<32>().calls(|at| view_tile_sizes::<32>(view(at[0], TILE))),
         Case::new("view_raw", 1, 1).updated(&[1u32, 2, 3], &[2u32, 3, 4]).calls(|at| view_raw(view(at[0], 3))),
     ];
     macro_rules! tiles {
@@ -334,6 +355,12 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
     }
     tiles!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
     cases
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+fn tile_sizes<const N: usize>() -> crate::case::Case {
+    let pairs: std::vec::Vec<[u32; 2]> = (0..TILE as u32).map(|i| [TILE as u32 - 1 - i, i % N as u32]).collect();
+    crate::case::Case::new(&std::format!("view_tile_sizes of {N}"), 1, TILE as u32).output(&pairs)
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
