@@ -9,15 +9,11 @@ const BLOCK: usize = 128;
 
 // ANCHOR: index
 /// Computes `y = a * x + y`, an element per thread.
-///
-/// # Safety
-/// `y` is as long as `x` and does not overlap it.
 #[kernel]
-pub unsafe fn guide_saxpy(a: f32, x: &[f32], y: *mut f32) {
-    let i = thread::global_index();
-    if i < x.len() {
-        // SAFETY: `y` has an element `i`, which no other thread accesses.
-        unsafe { *y.add(i) += a * x[i] };
+pub fn guide_saxpy(a: f32, x: &[f32], mut y: DisjointSlice<f32>) {
+    let i = thread::unique_index();
+    if let (Some(x), Some(y)) = (x.get(i.get()), y.get_mut(i)) {
+        *y += a * x;
     }
 }
 // ANCHOR_END: index
@@ -137,7 +133,7 @@ pub unsafe fn guide_square<T: Copy + core::ops::Mul<Output = T>>(x: &[T], out: *
 /// Launches of the kernels above with their expected results.
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn cases() -> std::vec::Vec<crate::case::Case> {
-    use crate::case::{Case, out, slice};
+    use crate::case::{Case, out, slice, view};
     use std::vec::Vec;
 
     let n = 300;
@@ -154,7 +150,7 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
         Case::new("guide_saxpy", 3, 128).input(&x).updated(&ones, &saxpy).calls(move |b| guide_saxpy(
             2.0,
             slice(b[0], n),
-            out(b[1])
+            view(b[1], n)
         )),
         Case::new("guide_sum", 3, BLOCK as u32)
             .input(&x)

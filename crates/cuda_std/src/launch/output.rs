@@ -95,7 +95,8 @@ impl<'a, T> SliceMut<'a, T> {
 
     /// The slice as planes of rows of columns.
     ///
-    /// # Panics Panics if the slice does not have `planes` times `rows` times `columns` elements, or for a size above
+    /// # Panics
+    /// Panics if the slice does not have `planes` times `rows` times `columns` elements, or for a size above
     /// `isize::MAX`.
     pub fn volume(self, planes: usize, rows: usize, columns: usize) -> VolumeMut<'a, T> {
         let count = planes.checked_mul(rows).and_then(|count| count.checked_mul(columns));
