@@ -19,7 +19,7 @@ const START: &str = "<!-- code ";
 pub fn updated(root: &Path, document: &Path, text: &str) -> Result<String> {
     let mut new = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(START).filter(|at| *at == 0 || rest[..*at].ends_with('\n')) {
+    while let Some(at) = start(rest) {
         let comment = &rest[at..];
         let block = || -> Result<(&str, usize, &str)> {
             let (first, after) = comment.split_once('\n').context("nothing follows it")?;
@@ -39,6 +39,11 @@ pub fn updated(root: &Path, document: &Path, text: &str) -> Result<String> {
     }
     new.push_str(rest);
     Ok(new)
+}
+
+/// The place of the first comment at the start of a line; one inside a line is text about such comments.
+fn start(text: &str) -> Option<usize> {
+    text.match_indices(START).map(|(at, _)| at).find(|at| *at == 0 || text[..*at].ends_with('\n'))
 }
 
 /// The lines that `PATH` or `PATH#NAME` names.
@@ -70,10 +75,11 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let source = "fn a() {\n    // ANCHOR: b\n    let b = 1;\n\n    b\n    // ANCHOR_END: b\n}\n";
         std::fs::write(folder.path().join("a.rs"), source)?;
-        let text = "# A\n<!-- code a.rs#b -->\n```rust\nold\n```\ntext\n<!-- code a.rs -->\n```rust\n```\nend\n";
+        let text = "A `<!-- code X -->`\n<!-- code a.rs#b -->\n```rust\nold\n```\ntext\n\
+                    <!-- code a.rs -->\n```rust\n```\nend\n";
         let new = updated(folder.path(), Path::new("x.md"), text)?;
-        let expected = "# A\n<!-- code a.rs#b -->\n```rust\nlet b = 1;\n\nb\n```\ntext\n<!-- code a.rs -->\n```rust\n\
-                        fn a() {\n    let b = 1;\n\n    b\n}\n```\nend\n";
+        let expected = "A `<!-- code X -->`\n<!-- code a.rs#b -->\n```rust\nlet b = 1;\n\nb\n```\ntext\n\
+                        <!-- code a.rs -->\n```rust\nfn a() {\n    let b = 1;\n\n    b\n}\n```\nend\n";
         assert_eq!(new, expected);
         assert_eq!(updated(folder.path(), Path::new("x.md"), &new)?, new);
         for (text, word) in [

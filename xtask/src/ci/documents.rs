@@ -37,6 +37,18 @@ struct Quoted<'t> {
     output: Vec<&'t str>,
 }
 
+impl Quoted<'_> {
+    /// Whether there is a line to compare.
+    fn has_output(&self) -> bool {
+        self.output.iter().any(|line| !matches!(line.trim(), "" | "…"))
+    }
+
+    /// Whether the quoted lines report a mistake, with which a command may fail.
+    fn may_fail(&self) -> bool {
+        self.output.iter().any(|line| ["error", "finding"].iter().any(|word| line.starts_with(word)))
+    }
+}
+
 /// README.md and the chapters of the guide.
 ///
 /// # Errors
@@ -100,14 +112,14 @@ fn execute(quoted: &Quoted<'_>, folder: &mut PathBuf, home: &Path) -> Result<()>
                 cargo.args(QUICK).env("CARGO_TARGET_DIR", workspace::root().join(PROJECTS));
             }
             cargo.args(arguments);
-            if quoted.output.is_empty() {
-                command::run(&mut cargo)?;
-            } else {
-                // A command that reports a mistake is quoted too, so its status is not judged.
-                let output = cargo.output().context("cannot start cargo")?;
-                let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
-                prints(&text.join("\n"), &quoted.output)?;
+            if !quoted.has_output() {
+                return command::run(&mut cargo);
             }
+            let output = cargo.output().context("cannot start cargo")?;
+            let text =
+                [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).join("\n");
+            ensure!(output.status.success() || quoted.may_fail(), "it fails:\n{text}");
+            prints(&text, &quoted.output)?;
         }
         _ => bail!("CI runs only `cargo` and `cd` there"),
     }
@@ -184,6 +196,22 @@ mod tests {
         ]
         .map(|(line, first, output)| Quoted { line, first, output });
         assert_eq!(commands(text), [first, second, third]);
+    }
+
+    #[test]
+    fn a_command_fails_only_where_a_mistake_is_quoted() {
+        // The output, whether there is something to compare, and whether the command may fail.
+        for (output, compared, may_fail) in [
+            (vec![], false, false),
+            (vec!["", "…", "  "], false, false),
+            (vec!["…", "sum 1"], true, false),
+            (vec!["no error here"], true, false),
+            (vec!["…", "error[E0425]: cannot find"], true, true),
+            (vec!["finding[data-race]: two threads"], true, true),
+        ] {
+            let quoted = Quoted { line: "cargo run", first: true, output };
+            assert_eq!((quoted.has_output(), quoted.may_fail()), (compared, may_fail), "{quoted:?}");
+        }
     }
 
     #[test]

@@ -77,13 +77,19 @@ fn pack_ptx(archive: &Path) -> Result<()> {
                 let Some(name) = path.file_name() else { continue };
                 if path.is_dir() {
                     folders.push(folder.join(name));
-                } else if path.extension().is_some_and(|extension| extension == "ptx" || extension == "cubin") {
+                } else if is_packed(&name.to_string_lossy()) {
                     tar.arg(folder.join(name));
                 }
             }
         }
     }
     command::run(&mut tar).context("tar and xz are needed")
+}
+
+/// Whether a file of this name is PTX, or machine code for a GPU of the list: there may also be machine code that
+/// `cargo xtask embed` made for others.
+fn is_packed(name: &str) -> bool {
+    name.ends_with(".ptx") || MACHINE_CODE.iter().any(|arch| name.ends_with(&format!(".{arch}.cubin")))
 }
 
 /// Runs cargo to build, and returns the name and path of each executable.
@@ -145,4 +151,15 @@ fn make_executable(path: &Path) -> Result<()> {
 #[cfg(not(unix))]
 fn make_executable(_: &Path) -> Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machine_code_for_other_gpus_stays_out() {
+        let names = ["reduce.ptx", "reduce.sm_90.cubin", "reduce.sm_80.cubin", "reduce.sm_90a.cubin", "kernels.copies"];
+        assert_eq!(names.map(is_packed), [true, true, false, false, false]);
+    }
 }
