@@ -1,7 +1,7 @@
 //! Stops and findings: why a run ended and what the checkers found, each with the responsible party and every place
 //! involved.
 
-use crate::files::{self, Recorded, Unavailable};
+use crate::files::{Opened, Recorded, Unavailable};
 use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -232,7 +232,7 @@ impl Source {
     /// # Errors
     /// If there is none: the file has changed since, or is not on this machine.
     pub fn path(&self) -> Result<PathBuf, Unavailable> {
-        files::locate(&self.file, &self.recorded)
+        self.open().found.map(|(path, _)| path)
     }
 
     /// Returns the text that was compiled.
@@ -240,13 +240,17 @@ impl Source {
     /// # Errors
     /// As [`Source::path`].
     pub fn text(&self) -> Result<String, Unavailable> {
-        files::text(&self.file, &self.recorded).map(|(_, text)| text)
+        self.open().found.map(|(_, text)| text)
     }
 
     /// Returns the file's path for display: relative to the current folder if the file is below it, and otherwise as
     /// the compiler wrote it, or absolute if it is of another workspace.
     pub fn shown(&self) -> String {
-        files::shown(&self.file, &self.recorded)
+        self.open().shown
+    }
+
+    fn open(&self) -> Opened {
+        Opened::new(&self.file, &self.recorded)
     }
 }
 

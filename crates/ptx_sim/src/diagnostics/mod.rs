@@ -6,7 +6,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-use crate::files::Unavailable;
+use crate::files::{Files, Recorded, Unavailable};
 use crate::stop::{Diagnostic, Finding, Place, Source, Stop, StopKind};
 use annotate_snippets::level::{ERROR, HELP, NOTE, WARNING};
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet, normalize_untrusted_str};
@@ -65,26 +65,27 @@ struct Shown<'a> {
 }
 
 fn render(diagnostic: &Diagnostic, level: Level<'_>, count: u64, style: Style) -> String {
+    let files = &Files::default();
     // Names in a title come from the PTX, so they may contain any character.
     let mut main =
         level.primary_title(clean(&diagnostic.title)).id(diagnostic.code).elements(Vec::<Element<'_>>::new());
     let mut others: Vec<Shown<'_>> = Vec::new();
     let mut notes = Vec::new();
     if let Some(headline) = diagnostic.headline() {
-        let by = if diagnostic.label.is_some() || Excerpt::new(headline).is_some() { "by " } else { "" };
+        let by = if diagnostic.label.is_some() || Excerpt::new(headline, files).is_some() { "by " } else { "" };
         let thread = diagnostic.thread.map(|thread| format!("{by}{thread}"));
         let label = diagnostic.label.clone().into_iter().chain(thread).collect::<Vec<_>>().join(", ");
         let headline = Shown { place: headline, label };
-        let (near, far) = arrange(diagnostic, headline.place);
+        let (near, far) = arrange(diagnostic, headline.place, files);
         let group: Vec<&Shown<'_>> = std::iter::once(&headline).chain(&near).collect();
-        let shown = snippets(&group);
+        let shown = snippets(&group, files);
         if !shown.labelled && !headline.label.is_empty() {
             notes.push(headline.label.clone());
         }
         main = main.elements(shown.elements);
-        notes.extend(about(headline.place, ""));
+        notes.extend(about(headline.place, "", files));
         for other in &near {
-            notes.extend(about(other.place, &other.label));
+            notes.extend(about(other.place, &other.label, files));
         }
         others = far;
     } else {
@@ -92,15 +93,15 @@ fn render(diagnostic: &Diagnostic, level: Level<'_>, count: u64, style: Style) -
         others.extend(diagnostic.related.iter().map(shown));
     }
     notes.extend(diagnostic.notes.iter().cloned());
-    notes.extend(unavailable(diagnostic));
+    notes.extend(unavailable(diagnostic, files));
     if count > 1 {
         notes.push(format!("seen {count} times"));
     }
     main = main.elements(notes.iter().map(|note| message(NOTE, note)));
     main = main.elements(diagnostic.help.as_deref().map(|help| message(HELP, help)));
     let others = others.iter().map(|other| {
-        let shown = snippets(&[&Shown { place: other.place, label: String::new() }]);
-        let notes = about(other.place, "").into_iter().map(|note| message(NOTE, &note));
+        let shown = snippets(&[&Shown { place: other.place, label: String::new() }], files);
+        let notes = about(other.place, "", files).into_iter().map(|note| message(NOTE, &note));
         NOTE.secondary_title(clean(&other.label)).elements(shown.elements).elements(notes)
     });
     let report: Vec<Group<'_>> = std::iter::once(main).chain(others).collect();
@@ -115,7 +116,7 @@ fn render(diagnostic: &Diagnostic, level: Level<'_>, count: u64, style: Style) -
 ///
 /// Where the headline is a caller's line, the path from there to the instruction comes last, because all of it is
 /// library code.
-fn arrange<'a>(diagnostic: &'a Diagnostic, headline: &Place) -> (Vec<Shown<'a>>, Vec<Shown<'a>>) {
+fn arrange<'a>(diagnostic: &'a Diagnostic, headline: &Place, files: &Files) -> (Vec<Shown<'a>>, Vec<Shown<'a>>) {
     let is_headline = |place: &Place| std::ptr::eq(place, headline);
     let at = diagnostic.related.iter().position(|(_, place)| is_headline(place));
     let (library, rest) = match at {
@@ -125,8 +126,8 @@ fn arrange<'a>(diagnostic: &'a Diagnostic, headline: &Place) -> (Vec<Shown<'a>>,
     let mut near = Vec::new();
     let mut far = Vec::new();
     for other in rest.iter().map(shown) {
-        let same = file(other.place) == file(headline) && Excerpt::new(other.place).is_some();
-        if same && Excerpt::new(headline).is_some() { near.push(other) } else { far.push(other) }
+        let same = file(other.place) == file(headline) && Excerpt::new(other.place, files).is_some();
+        if same && Excerpt::new(headline, files).is_some() { near.push(other) } else { far.push(other) }
     }
     let inside = diagnostic.place.as_ref().filter(|place| !is_headline(place));
     far.extend(inside.map(|place| Shown { place, label: "this led into library code, to here".to_owned() }));
@@ -139,20 +140,21 @@ fn shown((what, place): &(String, Place)) -> Shown<'_> {
 }
 
 /// Returns the source file of a place, or the PTX function when there are no line tables.
-fn file(place: &Place) -> (Option<&str>, &str) {
+fn file(place: &Place) -> (Option<(&str, &Recorded)>, &str) {
     match place.user_source() {
-        Some(source) => (Some(&source.file), ""),
+        Some(source) => (Some((&source.file, &source.recorded)), ""),
         None => (None, &place.function),
     }
 }
 
 /// States for each source file of a report why its lines are not shown. PTX without hashes gives no reason.
-fn unavailable(diagnostic: &Diagnostic) -> Vec<String> {
+fn unavailable(diagnostic: &Diagnostic, files: &Files) -> Vec<String> {
     let places = diagnostic.place.iter().chain(diagnostic.related.iter().map(|(_, place)| place));
     let mut notes = Vec::new();
     for source in places.filter_map(Place::user_source) {
-        if let Err(reason @ (Unavailable::Changed(_) | Unavailable::Absent)) = source.path() {
-            let note = format!("the lines of {} are not shown: {reason}", source.shown());
+        let file = files.open(&source.file, &source.recorded);
+        if let Err(reason @ (Unavailable::Changed(_) | Unavailable::Absent)) = &file.found {
+            let note = format!("the lines of {} are not shown: {reason}", file.shown);
             if !notes.contains(&note) {
                 notes.push(note);
             }
@@ -168,14 +170,17 @@ struct Snippets {
 }
 
 /// Builds the snippets for places in one file; the first place is the primary one.
-fn snippets(places: &[&Shown<'_>]) -> Snippets {
+fn snippets(places: &[&Shown<'_>], files: &Files) -> Snippets {
     let Some(first) = places.first() else { return Snippets { elements: Vec::new(), labelled: false } };
-    let mut excerpts: Vec<_> = places.iter().filter_map(|shown| Excerpt::new(shown.place)).collect();
+    let mut excerpts: Vec<_> = places.iter().filter_map(|shown| Excerpt::new(shown.place, files)).collect();
     if excerpts.is_empty() {
-        return Snippets { elements: origin(first.place).into_iter().map(Element::from).collect(), labelled: false };
+        return Snippets {
+            elements: origin(first.place, files).into_iter().map(Element::from).collect(),
+            labelled: false,
+        };
     }
     let whole = match first.place.user_source() {
-        Some(source) => Excerpt::join(source, &mut excerpts).into_iter().collect(),
+        Some(source) => Excerpt::join(source, &mut excerpts, files).into_iter().collect(),
         // Without a source file, only the PTX lines of the instructions themselves are available.
         None => excerpts.iter_mut().map(Excerpt::split).collect::<Vec<_>>(),
     };
@@ -196,10 +201,11 @@ fn snippets(places: &[&Shown<'_>]) -> Snippets {
 }
 
 /// Position of a place whose text is not available.
-fn origin(place: &Place) -> Option<Origin<'static>> {
+fn origin(place: &Place, files: &Files) -> Option<Origin<'static>> {
     let origin = match place.user_source() {
         Some(source) => {
-            let origin = Origin::path(clean(&source.shown())).line(source.line as usize);
+            let file = files.open(&source.file, &source.recorded);
+            let origin = Origin::path(clean(&file.shown)).line(source.line as usize);
             if source.column > 0 { origin.char_column(source.column as usize) } else { origin }
         }
         None if place.ptx_line > 0 => {
@@ -211,16 +217,16 @@ fn origin(place: &Place) -> Option<Origin<'static>> {
 }
 
 /// Notes on a place: the chain of calls that it was inlined through, and its PTX.
-fn about(place: &Place, what: &str) -> Vec<String> {
+fn about(place: &Place, what: &str, files: &Files) -> Vec<String> {
     let Some(shown) = place.user_source() else { return Vec::new() };
     let whose = |text: String| if what.is_empty() { text } else { format!("{what}: {text}") };
     let mut notes = Vec::new();
     for pair in place.source.windows(2) {
         let function = pair[0].function.as_deref().unwrap_or("a function");
-        notes.push(whose(format!("`{function}` inlined at {}", Position(&pair[1]))));
+        notes.push(whose(format!("`{function}` inlined at {}", position(&pair[1], files))));
     }
     if let Some(inner) = place.source.first().filter(|inner| *inner != shown) {
-        notes.push(whose(format!("the instruction itself belongs to {}", Position(inner))));
+        notes.push(whose(format!("the instruction itself belongs to {}", position(inner, files))));
     }
     if place.ptx_line > 0 {
         notes.push(whose(format!("in `{}`, PTX line {}: {}", place.function, place.ptx_line, place.ptx)));
@@ -237,15 +243,10 @@ fn clean(text: &str) -> String {
     normalize_untrusted_str(text)
 }
 
-struct Position<'a>(&'a Source);
-
-impl fmt::Display for Position<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Source { line, column, .. } = self.0;
-        let file = self.0.shown();
-        match column {
-            0 => write!(f, "{file}:{line}"),
-            _ => write!(f, "{file}:{line}:{column}"),
-        }
+fn position(source: &Source, files: &Files) -> String {
+    let file = files.open(&source.file, &source.recorded);
+    match source.column {
+        0 => format!("{}:{}", file.shown, source.line),
+        column => format!("{}:{}:{column}", file.shown, source.line),
     }
 }

@@ -1,5 +1,6 @@
 //! Source text of places, and the part of a line to underline.
 
+use crate::files::Files;
 use crate::stop::{Place, Source};
 use std::ops::Range;
 
@@ -26,13 +27,13 @@ pub(super) struct Lines {
 
 impl Excerpt {
     /// Reads the line of a place; `None` if its text is not available.
-    pub fn new(place: &Place) -> Option<Self> {
+    pub fn new(place: &Place, files: &Files) -> Option<Self> {
         match place.user_source() {
             Some(source) => {
-                let text = source.text().ok()?;
-                let row = text.lines().nth((source.line as usize).checked_sub(1)?)?.to_owned();
+                let file = files.open(&source.file, &source.recorded);
+                let row = file.text()?.lines().nth((source.line as usize).checked_sub(1)?)?.to_owned();
                 let span = underline(&row, source.column as usize);
-                Some(Self { line: source.line, row, path: source.shown(), span })
+                Some(Self { line: source.line, row, path: file.shown.clone(), span })
             }
             None if place.ptx_line > 0 && !place.ptx.is_empty() => {
                 // Limits the indentation, which generated PTX can make arbitrarily large.
@@ -46,8 +47,9 @@ impl Excerpt {
     }
 
     /// Joins excerpts of one file into the lines from the first excerpt to the last.
-    pub fn join(source: &Source, excerpts: &mut [Self]) -> Option<Lines> {
-        let text = source.text().ok()?;
+    pub fn join(source: &Source, excerpts: &mut [Self], files: &Files) -> Option<Lines> {
+        let file = files.open(&source.file, &source.recorded);
+        let text = file.text()?;
         let first = excerpts.iter().map(|excerpt| excerpt.line).min()?;
         let last = excerpts.iter().map(|excerpt| excerpt.line).max()?;
         let mut whole = String::new();
@@ -58,7 +60,7 @@ impl Excerpt {
             whole.push_str(row);
             whole.push('\n');
         }
-        Some(Lines { path: source.shown(), text: whole, first, places: excerpts.len() })
+        Some(Lines { path: file.shown.clone(), text: whole, first, places: excerpts.len() })
     }
 
     /// Returns the excerpt's line alone.

@@ -3,10 +3,10 @@
 use super::costs::Costs;
 use super::time::Time;
 use crate::count::InstructionCounters;
+use crate::files::{Files, Recorded};
 use crate::program::{Inst, Op, Program};
 use crate::stop::Place;
 use serde::Serialize;
-use std::collections::HashMap;
 
 /// A line of the source language, or of PTX without line tables.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -49,16 +49,18 @@ pub fn lines(program: &Program, counted: &[InstructionCounters], time: &Time, co
     let memory = matches!(slowest, "memory" | "latency" | "cache");
     let mut lines: Vec<Line> = Vec::new();
     // As the compiler wrote them, in the order of `lines`.
-    let mut names: Vec<(String, u32)> = Vec::new();
-    let mut texts = HashMap::new();
+    let mut names: Vec<(String, Recorded, u32)> = Vec::new();
+    let files = Files::default();
     for own in counted {
         let place = own.place(program);
         let source = place.user_source();
-        let named = source.map(|source| (source.file.as_str(), source.line)).unwrap_or(("", place.ptx_line));
+        let ptx = Recorded::default();
+        let named = source.map_or(("", &ptx, place.ptx_line), |it| (it.file.as_str(), &it.recorded, it.line));
         let cost = cost(program, own, memory, costs);
-        let at = names.iter().position(|(file, line)| (file.as_str(), *line) == named).unwrap_or_else(|| {
-            names.push((named.0.to_owned(), named.1));
-            lines.push(Line::new(&place, &mut texts));
+        let same = |(file, recorded, line): &(String, Recorded, u32)| (file.as_str(), recorded, *line) == named;
+        let at = names.iter().position(same).unwrap_or_else(|| {
+            names.push((named.0.to_owned(), named.1.clone(), named.2));
+            lines.push(Line::new(&place, &files));
             lines.len() - 1
         });
         let sum = &mut lines[at];
@@ -83,17 +85,16 @@ pub fn lines(program: &Program, counted: &[InstructionCounters], time: &Time, co
 }
 
 impl Line {
-    /// Creates a line without counts; `texts` keeps the files that were read, by the names of the compiler.
-    fn new(place: &Place, texts: &mut HashMap<String, Vec<String>>) -> Self {
+    /// Creates a line without counts.
+    fn new(place: &Place, files: &Files) -> Self {
         let Some(source) = place.user_source() else {
             return Self { line: place.ptx_line, function: place.function.clone(), ..Self::default() };
         };
-        let rows = texts
-            .entry(source.file.clone())
-            .or_insert_with(|| source.text().unwrap_or_default().lines().map(|row| row.trim().to_owned()).collect());
+        let file = files.open(&source.file, &source.recorded);
+        let row = file.text().and_then(|text| text.lines().nth((source.line as usize).checked_sub(1)?));
         Self {
-            file: source.shown(),
-            text: rows.get(source.line.saturating_sub(1) as usize).cloned().unwrap_or_default(),
+            file: file.shown.clone(),
+            text: row.unwrap_or_default().trim().to_owned(),
             line: source.line,
             function: source.function.clone().unwrap_or(place.function.clone()),
             ..Self::default()

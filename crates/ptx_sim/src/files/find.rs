@@ -1,6 +1,6 @@
 //! The file that holds the text of a source file now.
 
-use super::Recorded;
+use super::recorded::Recorded;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -31,14 +31,9 @@ impl fmt::Display for Unavailable {
     }
 }
 
-/// Returns the path of the text that was compiled. With a hash, any of the places that [`candidates`] lists is
-/// accepted if its text has that hash; without one, only the name itself.
-pub(crate) fn locate(file: &str, recorded: &Recorded) -> Result<PathBuf, Unavailable> {
-    text(file, recorded).map(|(path, _)| path)
-}
-
-/// Returns the path and the content of the text that was compiled.
-pub(crate) fn text(file: &str, recorded: &Recorded) -> Result<(PathBuf, String), Unavailable> {
+/// Returns the path and the content of the text that was compiled. With a hash, any of the places that [`candidates`]
+/// lists is accepted if its text has that hash; without one, only the name itself.
+pub(super) fn text(file: &str, recorded: &Recorded) -> Result<(PathBuf, String), Unavailable> {
     let Some(md5) = recorded.md5 else {
         let named = Path::new(file);
         let path = recorded.root.as_deref().map_or_else(|| named.to_owned(), |root| Path::new(root).join(named));
@@ -59,12 +54,12 @@ pub(crate) fn text(file: &str, recorded: &Recorded) -> Result<(PathBuf, String),
 }
 
 /// Returns the path for display: relative to the current folder if the file is below it; as the compiler wrote it if
-/// the current folder is in the same workspace; else absolute.
-pub(crate) fn shown(file: &str, recorded: &Recorded) -> String {
+/// the current folder is in the same workspace; else absolute. `located` is the path that [`text`] gives.
+pub(super) fn shown(file: &str, recorded: &Recorded, located: Option<&Path>) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     let root = recorded.root.as_deref().map(Path::new);
     let named = root.map_or_else(|| PathBuf::from(file), |root| root.join(file));
-    let full = if recorded.md5.is_some() { locate(file, recorded).unwrap_or(named) } else { named };
+    let full = located.filter(|_| recorded.md5.is_some()).map_or(named, Path::to_owned);
     if let Ok(below) = full.strip_prefix(&here)
         && !below.as_os_str().is_empty()
     {
@@ -110,6 +105,14 @@ fn read(path: &Path) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn locate(file: &str, recorded: &Recorded) -> Result<PathBuf, Unavailable> {
+        text(file, recorded).map(|(path, _)| path)
+    }
+
+    fn shown(file: &str, recorded: &Recorded) -> String {
+        super::shown(file, recorded, locate(file, recorded).ok().as_deref())
+    }
 
     /// A folder with one file, and the record of a text.
     fn project(name: &str, there: &str, compiled: &str) -> (PathBuf, Recorded) {

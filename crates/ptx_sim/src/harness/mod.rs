@@ -197,7 +197,8 @@ impl<'a> Test<'a> {
         self.buffer(elements).len_of(elements.len())
     }
 
-    /// Passes two parameters, the address and the number of the elements: a parameter `&mut [T]` of a Rust kernel.
+    /// Passes two parameters, the address and the number of the elements: a parameter `DisjointSlice<T>` of a Rust
+    /// kernel.
     pub fn slice_mut<T: Number>(self, elements: &'a mut [T]) -> Self {
         let count = elements.len();
         self.buffer_mut(elements).len_of(count)
