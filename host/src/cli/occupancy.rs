@@ -2,9 +2,12 @@
 
 use super::exit::CLEAN;
 use super::{look, names, number, output, stdout};
+use anyhow::Context;
+use cuda_builder::cuda_tools::CudaTool;
 use cuda_builder::{Arch, Cache, check, cuda_tools};
 use ladders::error::Error;
 use ladders::table::{Column, Grid};
+use rustwarp::backend;
 use rustwarp::backend::occupancy::{Question, Registers, occupancies};
 use rustwarp::diagnostic::note;
 use rustwarp::ptx::{self, Image};
@@ -23,7 +26,7 @@ pub(super) struct Options {
     /// Threads of a block
     #[arg(long, default_value_t = 256, value_parser = number::positive::<u32>)]
     block: u32,
-    /// Registers of a thread [default: ptxas's count, or an estimate if ptxas is not installed]
+    /// Registers of a thread [default: ptxas's count, or an estimate where ptxas cannot count them]
     #[arg(long, value_parser = number::positive::<u32>)]
     registers: Option<u32>,
     /// Bytes of dynamic shared memory
@@ -86,12 +89,6 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         ]);
     }
     stdout::line(&table.render(look::stdout()))?;
-    if found.iter().any(|row| row.registers_from == Registers::Estimate) {
-        note(
-            "registers are estimated from the PTX, since ptxas did not assemble it for the device: --registers sets \
-             the count",
-        );
-    }
     Ok(CLEAN)
 }
 
@@ -114,15 +111,84 @@ fn with_entry(entry: &str) -> anyhow::Result<Image> {
     Err(Error::Usage(format!("`{entry}` is neither a PTX file nor an entry of the built PTX; {near}")).into())
 }
 
-/// Number of registers that ptxas counts for the entry, or for each; empty if ptxas is not installed or cannot assemble
-/// the file for the device.
-fn counted(image: &Image, entry: Option<&str>, (major, minor): (u32, u32)) -> HashMap<String, u32> {
-    let usages = cuda_tools::find("ptxas", &Cache::default()).and_then(|ptxas| {
-        let arch: Arch = format!("{major}.{minor}").parse().ok()?;
-        match entry {
-            Some(entry) => Some(check::usage_of(&ptxas, &image.path, arch, entry).ok()?.into_iter().collect()),
-            None => check::assemble(&ptxas, &image.path, arch, Path::new("/dev/null")).ok(),
+/// Number of registers that ptxas counts for the entry, or for each; empty, with a note that gives the reason, if it
+/// cannot be asked.
+fn counted(image: &Image, entry: Option<&str>, capability: (u32, u32)) -> HashMap<String, u32> {
+    let ptxas = cuda_tools::require("ptxas", &Cache::default(), "count registers");
+    let registers = ptxas.map_err(anyhow::Error::from).and_then(|ptxas| registers(&ptxas, image, entry, capability));
+    registers.unwrap_or_else(|error| {
+        // An entry that the file lacks is the caller's error.
+        let lacks = |name: &str| backend::entries(&image.bytes).is_some_and(|all| all.iter().all(|e| e.name != name));
+        if !entry.is_some_and(lacks) {
+            note(format!("registers are estimated from the PTX (--registers sets the count): {error:#}"));
         }
-    });
-    usages.unwrap_or_default().into_iter().map(|usage| (usage.entry, usage.registers)).collect()
+        HashMap::new()
+    })
+}
+
+/// Runs ptxas on a file of its own, since the PTX may be in the program only.
+fn registers(
+    ptxas: &CudaTool,
+    image: &Image,
+    entry: Option<&str>,
+    (major, minor): (u32, u32),
+) -> anyhow::Result<HashMap<String, u32>> {
+    let arch: Arch = format!("{major}.{minor}").parse()?;
+    let folder = tempfile::tempdir().context("cannot make a temporary folder for ptxas")?;
+    let path = folder.path().join("kernels.ptx");
+    std::fs::write(&path, &image.bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    let usages = match entry {
+        Some(entry) => check::usage_of(ptxas, &path, arch, entry)?.into_iter().collect(),
+        None => check::assemble(ptxas, &path, arch, Path::new("/dev/null"))?,
+    };
+    anyhow::ensure!(!usages.is_empty(), "{} lists no entry of {}", ptxas.path.display(), image.path.display());
+    Ok(usages.into_iter().map(|usage| (usage.entry, usage.registers)).collect())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// A program in place of ptxas, newer than any other, which runs `script` with the PTX's path as `$ptx`.
+    fn ptxas(folder: &Path, script: &str) -> CudaTool {
+        let cache = Cache::at(folder);
+        let path = cache.cuda().join("bin/ptxas");
+        std::fs::create_dir_all(cache.cuda().join("bin")).expect("a folder");
+        let text = format!(
+            "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'release 99.0, V99.0.0'; exit; fi\n\
+             for ptx in \"$@\"; do case \"$ptx\" in *.ptx) break; esac; done\n{script}\n"
+        );
+        std::fs::write(&path, text).expect("a script");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("executable");
+        let tool = cuda_tools::find("ptxas", &cache).expect("the script");
+        assert_eq!(tool.path, path);
+        tool
+    }
+
+    /// The path of kernels in the program is no file, so ptxas gets their text; its errors are kept.
+    #[test]
+    fn kernels_in_the_program_are_assembled() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let listing = "grep -q 'entry sum' \"$ptx\" || exit 1
+            echo \"ptxas info : Compiling entry function 'sum' for 'sm_90'\" >&2
+            echo \"ptxas info : Used 14 registers, used 1 barriers\" >&2";
+        let file = folder.path().join("reduce.ptx");
+        std::fs::write(&file, ".entry sum()").expect("a file");
+        let mut image = Image::read(&file).expect("read");
+        image.path = "in the program/sm_90/reduce.ptx".into();
+        for entry in [None, Some("sum")] {
+            let found = registers(&ptxas(folder.path(), listing), &image, entry, (9, 0)).expect("it is assembled");
+            assert_eq!(found, HashMap::from([("sum".to_owned(), 14)]));
+        }
+
+        let error = |script, capability| {
+            let found = registers(&ptxas(folder.path(), script), &image, Some("sum"), capability);
+            format!("{:#}", found.expect_err("no count"))
+        };
+        let refused = error("echo 'ptxas fatal : Unsupported .version 9.9' >&2; exit 255", (9, 0));
+        assert!(refused.contains("Unsupported .version 9.9"), "{refused}");
+        assert!(error("exit 0", (9, 0)).contains("lists no entry of in the program/sm_90/reduce.ptx"));
+        assert!(error("exit 0", (1, 0)).contains("1.0"));
+    }
 }
