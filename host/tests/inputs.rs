@@ -110,6 +110,22 @@ fn standard_input() {
     refused_in_a_line(&["vecadd", "--input", "-", "--input", "-", "--device", "sim"], 2, &["read once"]);
 }
 
+/// The type of a picture's elements does not depend on where it comes from.
+#[test]
+fn a_picture_on_standard_input() {
+    let (_folder, path) = folder(&[]);
+    let png = path("x.png");
+    let bytes = Array::Bytes(rustwarp::element::Dtype::U8, vec![1, 2, 3, 250]);
+    input::write(png.as_ref(), &Tensor::new(&[2, 2], bytes).unwrap()).unwrap();
+    let of_file = object(&[&SUM[..], &["--input", &png]].concat(), 0);
+    let output = fed(&[&SUM[..], &["--input", "-"]].concat(), &std::fs::read(&png).unwrap());
+    let of_stream: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    for key in ["dtype", "value"] {
+        assert_eq!(of_file[key], of_stream[key], "{key}");
+    }
+    assert_eq!((&of_file["dtype"], &of_file["value"]), (&"f32".into(), &256.0.into()));
+}
+
 #[test]
 fn files_are_written_as_their_names_say() {
     let (_folder, path) = folder(&[("x.txt", b"1 2 3")]);

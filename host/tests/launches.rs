@@ -58,6 +58,12 @@ fn any_ptx_file() {
     let sum = rows(&["reduce", "--input", &out, "--variant", "best", "--device", "sim", "--json"]);
     assert_eq!(sum[0]["value"].as_f64(), Some(9.0), "(0 + 1 + 2 + 3) * 1.5");
 
+    // A buffer is not a picture, which is said before the kernel runs: this launch would be a fault.
+    let png = folder.path().join("out.png").display().to_string();
+    let png = format!("1={png}");
+    let picture = [&["run", &ptx, "--block", "5", "--out", &png], &common[..]].concat();
+    refused_in_a_line(&picture, 2, &["out.png", "is not a picture", ".npy"]);
+
     let late = folder.path().join("late.npy").display().to_string();
     let output = host(&[&["run", &ptx, "--block", "5", "--out", &format!("1={late}")], &common[..]].concat());
     assert_eq!(output.status.code(), Some(4), "thread 4 reads past the end: {}", text(&output.stderr));
@@ -311,6 +317,7 @@ fn occupancy_of_a_file() {
     let row = object(&["occupancy", &file, "--block", "256", "--registers", "64", "--profile", "a100", "--json"], 0);
     assert_eq!((&row["blocks"], &row["limits"][0]), (&4.into(), &"registers".into()), "{row}");
     refused_in_a_line(&["occupancy", &file, "--profile", "no-such-gpu"], 2, &["no-such-gpu"]);
+    refused_in_a_line(&["occupancy", &file, "--entry", "no_such_entry"], 2, &["no_such_entry"]);
 }
 
 /// ptxas assembles for none of these devices, whether it is installed or not.

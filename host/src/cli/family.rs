@@ -223,13 +223,10 @@ pub(super) fn require_output(family: &Family, path: &Path, variants: usize) -> R
         let text = "--output writes the result of a single variant: choose one variant with --variant";
         return Err(Error::Usage(text.to_owned()));
     }
-    input::require_format(path, None)?;
-    if input::picture::is_picture(path) && family.of_vectors {
-        let path = path.display();
-        return Err(Error::Usage(format!(
-            "the result of {} is not a picture, which {path} would be: use a .npy file",
-            family.name
-        )));
+    if family.of_vectors {
+        input::require_vector_format(path, &format!("the result of {}", family.name), None)?;
+    } else {
+        input::require_format(path)?;
     }
     input::require_writable(path)
 }

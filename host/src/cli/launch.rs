@@ -126,7 +126,7 @@ pub(super) fn launch(device: &dyn Backend, image: &Image, options: &Options) -> 
     for (k, path) in &options.out {
         let why = match options.args.get(*k) {
             Some(Argument::Uninit(dtype, _) | Argument::File(dtype, _)) => {
-                input::require_format(path, Some(*dtype))?;
+                input::require_vector_format(path, &format!("the buffer of --arg number {k}"), Some(*dtype))?;
                 input::require_writable(path)?;
                 continue;
             }

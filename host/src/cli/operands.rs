@@ -101,9 +101,8 @@ fn common_type(family: &Family, options: &Options, loaded: &[Loaded]) -> Result<
     let elements: Vec<(Stored, bool)> = loaded
         .iter()
         .zip(family.operands)
-        .zip(&options.input)
-        .filter(|((_, operand), _)| operand.dtype.is_none())
-        .map(|((loaded, _), path)| (loaded.stored, input::picture::is_picture(path)))
+        .filter(|(_, operand)| operand.dtype.is_none())
+        .map(|(loaded, _)| (loaded.stored, loaded.is_picture))
         .collect();
     let Some(&(first, _)) = elements.first() else { return Ok(None) };
     if let Some(dtype) = options.dtype {

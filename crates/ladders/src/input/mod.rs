@@ -24,7 +24,7 @@ pub use replace::{require_writable, write_text};
 pub use stored::{Loaded, Stored};
 pub use stream::STANDARD_INPUT;
 pub use text::beyond_largest;
-pub use write::{number, require_format, write};
+pub use write::{number, require_format, require_vector_format, write};
 
 /// Reads a file by the ending of its name: `.npy` and `.npz` by their headers (`data.npz:weights` names one of several
 /// arrays), `.png` and `.jpg` as a picture of u8, `.csv` as rows of numbers, `.txt` as numbers between spaces or lines,

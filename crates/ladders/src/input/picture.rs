@@ -42,7 +42,8 @@ pub(super) fn read_from<S: BufRead + Seek>(path: &Path, open: impl Fn() -> std::
         (true, false) => (None, picture.into_luma8().into_raw()),
     };
     let shape: Vec<_> = [height as usize, width as usize].into_iter().chain(channels).collect();
-    let mut loaded = Loaded::new(path.display().to_string(), Tensor::new(&shape, Array::Bytes(Dtype::U8, bytes))?);
+    let tensor = Tensor::new(&shape, Array::Bytes(Dtype::U8, bytes))?;
+    let mut loaded = Loaded { is_picture: true, ..Loaded::new(path.display().to_string(), tensor) };
     let bits = colour.bits_per_pixel() / u16::from(colour.channel_count());
     if bits > 8 {
         let name = path.display();

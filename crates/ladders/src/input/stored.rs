@@ -110,6 +110,8 @@ pub struct Loaded {
     pub name: String,
     /// The type of the elements in the file.
     pub stored: Stored,
+    /// Whether they are the channels of a picture.
+    pub is_picture: bool,
     /// What was left out or changed in reading, each as a sentence that names the file.
     pub notes: Vec<String>,
     /// The elements, in the closest type of arrays on the host.
@@ -119,7 +121,7 @@ pub struct Loaded {
 impl Loaded {
     /// Contents of a kernels' type, without notes.
     pub(super) fn new(name: impl Into<String>, tensor: Tensor) -> Self {
-        Self { name: name.into(), stored: tensor.dtype().into(), notes: Vec::new(), tensor }
+        Self { name: name.into(), stored: tensor.dtype().into(), is_picture: false, notes: Vec::new(), tensor }
     }
 
     /// Converts the elements to `dtype`, and adds a note if that is another type than the file's.
@@ -128,7 +130,7 @@ impl Loaded {
     /// [`Error::Usage`] if the type does not hold every value of the file's type, or the file's type is one for which
     /// kernels exist.
     pub fn convert(self, dtype: Dtype) -> Result<(Tensor, Vec<String>)> {
-        let Self { name, stored, mut notes, tensor } = self;
+        let Self { name, stored, mut notes, tensor, .. } = self;
         if !stored.widens_to(dtype) {
             return Err(wrong_type(&name, stored, dtype));
         }

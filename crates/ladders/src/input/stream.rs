@@ -1,11 +1,10 @@
 //! Standard input, whose format is recognised by its first bytes.
 
-use super::file::untyped;
+use super::file::{require_fit, unreadable, untyped};
 use super::stored::Loaded;
 use super::{npy, npz, picture, text};
 use crate::error::{Error, Result};
 use crate::kernels::spelling::DTYPE;
-use rustwarp::backend::require_host_memory;
 use rustwarp::element::{Array, Dtype};
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -18,25 +17,26 @@ const PIECE: usize = 64 << 20;
 
 /// Reads all of standard input.
 pub(super) fn read(dtype: Option<Dtype>) -> Result<Loaded> {
+    let name = Path::new("standard input");
     let mut bytes = Vec::new();
     let mut input = std::io::stdin().lock();
     loop {
-        // Room for what is there, for its elements, and for the next piece.
-        let needed = 2 * bytes.len() as u64 + PIECE as u64;
-        require_host_memory(needed, "reading standard input", "use a smaller file")?;
+        // Room for the next piece, and for a copy of what is there, which a growing vector makes.
+        let needed = bytes.len() as u64 + PIECE as u64;
+        require_fit(name, needed)?;
         let piece = input.by_ref().take(PIECE as u64).read_to_end(&mut bytes);
-        let piece = piece.map_err(|error| Error::input("standard input", format!("cannot read it: {error}")))?;
+        let piece = piece.map_err(|error| unreadable(name, &error))?;
         if piece < PIECE {
-            return of_bytes(Path::new("standard input"), bytes, dtype);
+            return of_bytes(name, bytes, dtype, &|room| require_fit(name, room));
         }
     }
 }
 
 /// Interprets bytes: NumPy's files and pictures by their first bytes, the bytes themselves for u8, other text as
-/// numbers, and anything else as raw elements.
-fn of_bytes(name: &Path, bytes: Vec<u8>, dtype: Option<Dtype>) -> Result<Loaded> {
+/// numbers, and anything else as raw elements. `fit` checks that memory is free for this many further bytes.
+fn of_bytes(name: &Path, bytes: Vec<u8>, dtype: Option<Dtype>, fit: &dyn Fn(u64) -> Result<()>) -> Result<Loaded> {
+    let size = bytes.len() as u64;
     if bytes.starts_with(npy::MAGIC) {
-        let size = bytes.len() as u64;
         return npy::read_from(name, &mut bytes.as_slice(), size);
     }
     if bytes.starts_with(b"PK\x03\x04") {
@@ -51,8 +51,15 @@ fn of_bytes(name: &Path, bytes: Vec<u8>, dtype: Option<Dtype>) -> Result<Loaded>
     }
     let is_text = bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
     match (std::str::from_utf8(&bytes), dtype) {
-        (Ok(text), dtype) if is_text => Ok(Loaded::new(label, text::vector(name, text, dtype.unwrap_or(Dtype::F32))?)),
-        (_, Some(dtype)) => Ok(Loaded::new(label, untyped(name, bytes, dtype)?.into())),
+        (Ok(text), dtype) if is_text => {
+            let dtype = dtype.unwrap_or(Dtype::F32);
+            fit(text::room(size, dtype))?;
+            Ok(Loaded::new(label, text::vector(name, text, dtype)?))
+        }
+        (_, Some(dtype)) => {
+            fit(size)?;
+            Ok(Loaded::new(label, untyped(name, bytes, dtype)?.into()))
+        }
         (_, None) => Err(Error::Usage(format!(
             "standard input has raw bytes: give the type of its elements with {DTYPE}, or send a .npy file"
         ))),
@@ -65,7 +72,29 @@ mod tests {
     use rustwarp::tensor::Tensor;
 
     fn read(bytes: &[u8], dtype: Option<Dtype>) -> Result<Array> {
-        of_bytes(Path::new("standard input"), bytes.to_vec(), dtype).map(|loaded| loaded.into_tensor().0.into_data())
+        let loaded = of_bytes(Path::new("standard input"), bytes.to_vec(), dtype, &|_| Ok(()));
+        loaded.map(|loaded| loaded.into_tensor().0.into_data())
+    }
+
+    /// Text as 8-byte numbers takes four times its own size: one digit and one space each.
+    #[test]
+    fn elements_that_do_not_fit_in_memory_are_refused() {
+        let text: &[u8] = b"1 2 3 4 5";
+        for (bytes, dtype, room) in [
+            (text, Some(Dtype::U64), 40),
+            (text, Some(Dtype::F64), 40),
+            (text, None, 20),
+            (&[0, 0, 128, 63], Some(Dtype::F32), 4),
+        ] {
+            let name = Path::new("standard input");
+            let fit = |free| move |needed| require(needed, free);
+            assert!(of_bytes(name, bytes.to_vec(), dtype, &fit(room)).is_ok(), "{dtype:?}");
+            assert!(matches!(of_bytes(name, bytes.to_vec(), dtype, &fit(room - 1)), Err(Error::Usage(_))), "{dtype:?}");
+        }
+    }
+
+    fn require(needed: u64, free: u64) -> Result<()> {
+        if needed <= free { Ok(()) } else { Err(Error::Usage(format!("{needed} bytes are needed, {free} are free"))) }
     }
 
     #[test]

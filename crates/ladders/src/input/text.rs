@@ -7,10 +7,15 @@ use rustwarp::element::{Array, Dtype, Scalar, Value};
 use rustwarp::tensor::Tensor;
 use std::path::Path;
 
-/// Reads the text of a file, if it and the numbers in it fit in memory: at most one per two characters.
+/// Bytes of memory for the numbers in a text of `size` bytes: at most one per two characters.
+pub(super) fn room(size: u64, dtype: Dtype) -> u64 {
+    size.div_ceil(2).saturating_mul(dtype.size() as u64)
+}
+
+/// Reads the text of a file, if it and the numbers in it fit in memory.
 pub(super) fn of_file(path: &Path, dtype: Dtype) -> Result<String> {
     let size = file_size(path)?;
-    require_fit(path, size.saturating_add((size / 2).saturating_mul(dtype.size() as u64)))?;
+    require_fit(path, size.saturating_add(room(size, dtype)))?;
     std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))
 }
 

@@ -40,12 +40,24 @@ impl Format {
     }
 }
 
-/// Fails if [`write()`] would, for the file's name and the type and shape of the result, before there is a result.
+/// Checks that the file's name says a format, before there is a result.
 ///
 /// # Errors
-/// [`Error::Usage`] for a name that says no format, and for a type that the format lacks.
-pub fn require_format(path: &Path, dtype: Option<Dtype>) -> Result<()> {
+/// [`Error::Usage`] for a name that says no format.
+pub fn require_format(path: &Path) -> Result<()> {
+    Format::of(path).map(|_| ())
+}
+
+/// Checks that [`write()`] can write a vector to a file of this name, before there is one; `what` names it in the
+/// error. Without its type, only the name and the shape are checked.
+///
+/// # Errors
+/// [`Error::Usage`] for a name that says no format, for a picture, and for a type that the format lacks.
+pub fn require_vector_format(path: &Path, what: &str, dtype: Option<Dtype>) -> Result<()> {
     match (Format::of(path)?, dtype) {
+        (Format::Picture, _) => {
+            Err(Error::Usage(format!("{what} is not a picture, which {} would be: use a .npy file", path.display())))
+        }
         (Format::Npy, Some(dtype)) if npy::descr(dtype).is_none() => {
             Err(Error::Usage(format!("NumPy has no {dtype}: write {} as .bin", path.display())))
         }
@@ -175,8 +187,10 @@ mod tests {
             assert!(error.contains(name) && error.contains(words), "{error}");
         }
         assert_eq!(written("x.json", &cube).expect("written"), b"[[[1]]]\n");
-        assert!(require_format(Path::new("x.npy"), Some(Dtype::Bf16)).is_err());
-        assert!(require_format(Path::new("x.bin"), Some(Dtype::Bf16)).is_ok());
-        assert!(require_format(Path::new("/dev/null"), None).is_ok());
+        let vector = |name| require_vector_format(Path::new(name), "the result", Some(Dtype::Bf16));
+        assert!(vector("x.npy").is_err() && vector("x.png").is_err() && vector("x.xyz").is_err());
+        assert!(vector("x.bin").is_ok() && vector("x.csv").is_ok());
+        assert!(require_vector_format(Path::new("x.npy"), "the result", Some(Dtype::F16)).is_ok());
+        assert!(require_format(Path::new("/dev/null")).is_ok() && require_format(Path::new("x.xyz")).is_err());
     }
 }
