@@ -75,24 +75,29 @@ impl Header {
     }
 }
 
+/// What the user does to get PTX for an architecture, e.g. `sm_70`: the last part of an error's text.
+pub(super) type Advice = fn(&str) -> String;
+
 /// The architecture to use of those that are present in `place`.
-pub(super) fn choose(present: &[Arch], sm: Option<u32>, arch: Option<&str>, place: &str) -> Result<Arch> {
+pub(super) fn choose(
+    present: &[Arch],
+    sm: Option<u32>,
+    arch: Option<&str>,
+    place: &str,
+    advice: Advice,
+) -> Result<Arch> {
     let names: Vec<_> = present.iter().map(ToString::to_string).collect();
     let names = names.join(", ");
     if let Some(arch) = arch {
         let found = present.iter().find(|have| have.to_string() == arch);
         return found.cloned().ok_or_else(|| {
-            Error::NoPtx(format!(
-                "there is no PTX for {arch} in {place}, only for {names}: run `cargo xtask build-ptx --arch {arch}`"
-            ))
+            Error::NoPtx(format!("there is no PTX for {arch} in {place}, only for {names}: {}", advice(arch)))
         });
     }
     let runs = |arch: &&Arch| sm.is_none_or(|sm| arch.why_not(sm).is_none());
     present.iter().filter(runs).max().cloned().ok_or_else(|| {
-        let sm = sm.unwrap_or_default();
-        Error::NoPtx(format!(
-            "the PTX in {place} is for {names} and this GPU is sm_{sm}: run `cargo xtask build-ptx --arch sm_{sm}`"
-        ))
+        let gpu = format!("sm_{}", sm.unwrap_or_default());
+        Error::NoPtx(format!("the PTX in {place} is for {names} and this GPU is {gpu}: {}", advice(&gpu)))
     })
 }
 
@@ -136,12 +141,18 @@ mod tests {
     #[test]
     fn the_best_file_is_chosen() {
         let present = [arch("sm_75"), arch("sm_100"), arch("sm_90")];
-        let best = |sm| choose(&present, sm, None, "ptx").map(|arch| arch.number).ok();
+        let best =
+            |sm| choose(&present, sm, None, "ptx", |arch| format!("build it for {arch}")).map(|arch| arch.number).ok();
         assert_eq!(best(Some(89)), Some(75));
         assert_eq!(best(Some(90)), Some(90));
         assert_eq!(best(Some(120)), Some(100));
         assert_eq!(best(None), Some(100));
         assert_eq!(best(Some(70)), None);
-        assert!(choose(&present, None, Some("sm_80"), "ptx").is_err());
+        let error = |sm, arch| match choose(&present, sm, arch, "ptx", |arch| format!("build it for {arch}")) {
+            Err(Error::NoPtx(text)) => text,
+            other => panic!("{other:?}"),
+        };
+        assert!(error(None, Some("sm_80")).ends_with(": build it for sm_80"));
+        assert!(error(Some(70), None).ends_with("this GPU is sm_70: build it for sm_70"));
     }
 }

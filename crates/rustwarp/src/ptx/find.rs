@@ -27,7 +27,7 @@ pub fn find(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Image>
 /// Those of [`find`].
 pub fn find_family(package: &str, family: &str, sm: Option<u32>, arch: Option<&str>) -> Result<Image> {
     if let Some(kernels) = in_the_program(|| embedded::family(package, family)) {
-        return kernels.ptx(sm, arch);
+        return kernels.ptx_or(sm, arch, in_checkout);
     }
     find_family_file(package, family, sm, arch)
 }
@@ -38,7 +38,7 @@ pub(super) fn find_family_file(package: &str, family: &str, sm: Option<u32>, arc
     let path = folder.join(format!("{family}.ptx"));
     if !path.exists() {
         return Err(Error::NoPtx(format!(
-            "{} has no PTX of the family `{family}`: run `cargo xtask build-ptx`",
+            "{} has no PTX of the family `{family}`: run `cargo xtask build-ptx` in a checkout of Rustwarp",
             folder.display()
         )));
     }
@@ -73,7 +73,7 @@ pub fn find_families(package: &str, sm: Option<u32>, arch: Option<&str>) -> Resu
         Err(error) => {
             let families = in_the_program(|| Some(embedded::families(package)).filter(|all| !all.is_empty()));
             let Some(families) = families else { return Err(error) };
-            return families.iter().map(|kernels| kernels.ptx(sm, arch)).collect();
+            return families.iter().map(|kernels| kernels.ptx_or(sm, arch, in_checkout)).collect();
         }
     };
     let entries = std::fs::read_dir(&folder).map_err(|source| Error::UnreadablePtx { path: folder.clone(), source })?;
@@ -101,14 +101,22 @@ fn place(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<PathBuf> 
         if present.is_empty() {
             continue;
         }
-        return Ok(folder.join(choose(&present, sm, arch, &folder.display().to_string())?.to_string()));
+        return Ok(folder.join(choose(&present, sm, arch, &folder.display().to_string(), in_checkout)?.to_string()));
     }
     let list: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
     Err(Error::NoPtx(format!(
-        "the PTX of {package} is not built: run `cargo xtask build-ptx` (searched {}; RUSTWARP_PTX_DIR sets another \
-         folder)",
+        "the PTX of {package} is not built: run `cargo xtask build-ptx` in a checkout of Rustwarp (searched {}; \
+         RUSTWARP_PTX_DIR names another folder, such as the checkout's `target/ptx`)",
         list.join(", ")
     )))
+}
+
+/// The advice for kernels of this project, which only its checkout builds.
+pub(super) fn in_checkout(arch: &str) -> String {
+    format!(
+        "run `cargo xtask build-ptx --arch {arch}` in a checkout of Rustwarp, and set RUSTWARP_PTX_DIR to its \
+         `target/ptx`"
+    )
 }
 
 /// Architectures with a file `<arch>.ptx` or a folder `<arch>` in `folder`.

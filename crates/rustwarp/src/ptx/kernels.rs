@@ -1,6 +1,6 @@
 //! Kernels inside the program: compressed PTX and machine code.
 
-use super::arch::{Arch, choose};
+use super::arch::{Advice, Arch, choose};
 use super::image::{Image, load_first};
 use crate::backend::{Backend, Module};
 use crate::error::{Error, Result};
@@ -68,9 +68,14 @@ impl Kernels {
     /// # Errors
     /// [`Error::NoPtx`] if there is none.
     pub fn ptx(&self, sm: Option<u32>, arch: Option<&str>) -> Result<Image> {
+        self.ptx_or(sm, arch, in_build_script)
+    }
+
+    /// Like [`Kernels::ptx`], with the advice of the error for kernels that the program's build script does not build.
+    pub(super) fn ptx_or(&self, sm: Option<u32>, arch: Option<&str>, advice: Advice) -> Result<Image> {
         let archs = self.archs();
         let present: Vec<_> = archs.iter().map(|(arch, _)| arch.clone()).collect();
-        let chosen = choose(&present, sm, arch, &format!("the program's kernels `{}`", self.name))?;
+        let chosen = choose(&present, sm, arch, &format!("the program's kernels `{}`", self.name), advice)?;
         match archs.iter().find(|(arch, _)| *arch == chosen) {
             Some((_, image)) => image.unpack(self.name),
             None => unreachable!("`choose` returns one of the architectures"),
@@ -105,10 +110,20 @@ impl Kernels {
     /// # Errors
     /// Those of [`Backend::load`], and of [`Kernels::ptx`].
     pub(crate) fn load_on(&self, device: &dyn Backend) -> Result<Module> {
+        self.load_or(device, in_build_script)
+    }
+
+    /// Like [`Kernels::load_on`], with the advice of [`Kernels::ptx_or`].
+    pub(super) fn load_or(&self, device: &dyn Backend, advice: Advice) -> Result<Module> {
         let sm = device.info().sm;
         let code = sm.map(|sm| self.machine_code(sm)).transpose()?.flatten();
-        load_first(device, code, || self.ptx(sm, None))
+        load_first(device, code, || self.ptx_or(sm, None, advice))
     }
+}
+
+/// The advice for kernels that the program's own build script embeds.
+fn in_build_script(arch: &str) -> String {
+    format!("build the kernels for {arch} or an earlier architecture, which `CudaBuilder::arch` sets in `build.rs`")
 }
 
 impl fmt::Debug for Kernels {
@@ -185,6 +200,11 @@ mod tests {
         assert!(chosen(None, Some("sm_75")).starts_with("in the program/sm_75/sum.ptx: "));
         let none = chosen(None, Some("sm_80"));
         assert!(none.starts_with("there is no PTX for sm_80 in the program's kernels `sum`"), "{none}");
-        assert!(chosen(Some(70), None).contains("is for sm_75, sm_90 and this GPU is sm_70"));
+        let early = chosen(Some(70), None);
+        assert!(early.contains("is for sm_75, sm_90 and this GPU is sm_70"), "{early}");
+        // A project that embeds its kernels has a build script, and no task of this project.
+        for error in [none, early] {
+            assert!(error.contains("`CudaBuilder::arch` sets in `build.rs`") && !error.contains("xtask"), "{error}");
+        }
     }
 }

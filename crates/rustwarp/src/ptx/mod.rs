@@ -46,5 +46,5 @@ pub(crate) fn load_library(device: &dyn Backend, kernels: &'static Kernels) -> R
         let code = sm.map(|sm| find::machine_code_file("kernels-gpu", kernels.name(), sm)).transpose()?.flatten();
         return load_first(device, code, || find::find_family_file("kernels-gpu", kernels.name(), sm, None));
     }
-    kernels.load_on(device)
+    kernels.load_or(device, find::in_checkout)
 }

@@ -47,8 +47,13 @@ impl Gpu {
         let count = device::count()?;
         if number >= count {
             return Err(Error::NoDevice(format!(
-                "there is no GPU {number}: {}; `host devices` lists them",
-                if count == 0 { "the driver finds none".into() } else { format!("the last is gpu:{}", count - 1) }
+                "there is no GPU {number}: {}",
+                match count {
+                    0 =>
+                        "the driver finds none: check CUDA_VISIBLE_DEVICES, and that `nvidia-smi` lists one".to_owned(),
+                    1 => "the driver finds one, which is GPU 0".to_owned(),
+                    _ => format!("the driver finds {count}, of which the last is GPU {}", count - 1),
+                }
             )));
         }
         let device = device::at(number, || format!("opening gpu:{number}"))?;
