@@ -262,6 +262,12 @@ fn misuse_is_a_typed_error() {
     let error = device.reduce_with(&module, test_operators::summary, &elsewhere).expect_err("two devices");
     assert!(matches!(error, Error::OtherDevice { .. }), "{error}");
 
+    for block in [0, 48, 512] {
+        let tuning = Tuning { block: Some(block), ..Tuning::default() };
+        let refused = Reduce::tuned(&module, test_operators::summary, 3, tuning).map(|_| ());
+        assert!(matches!(refused, Err(Error::Argument(_))), "{block} threads: {refused:?}");
+    }
+
     // A module without the kernel.
     let ptx = b".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k() { ret; }\n";
     let wrong = device.load(ptx, "k.ptx").expect("a module");

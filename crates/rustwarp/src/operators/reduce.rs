@@ -4,7 +4,7 @@ use super::{Operator, ReduceKernel, run};
 use crate::backend::{View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::{Device, Module, VALUE};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use kernels_gpu::reduce::best;
 use std::marker::PhantomData;
@@ -43,6 +43,10 @@ impl<K: ReduceKernel> Reduce<K> {
             blocks_per_sm: best::any_blocks_per_sm(size_of::<K::Value>(), K::Operator::COMMUTATIVE),
         };
         let config = LastBlock::new(device.info(), n as u64, per_thread, tuned, tuning)?;
+        if config.block > best::ANY_BLOCK {
+            let (block, most) = (config.block, best::ANY_BLOCK);
+            return Err(Error::Argument(format!("a block has a multiple of 32 threads up to {most}, not {block}")));
+        }
         Ok(Self {
             module: module.clone(),
             n,
