@@ -42,15 +42,30 @@ fn a_new_project_passes_its_tests_and_runs() {
 
     the_task_adds_components_to_rustup(&folder, &target);
 
-    // A mistake in a kernel is an error of the build, at its line.
     let kernels = folder.join("kernels/src/lib.rs");
     let text = fs::read_to_string(&kernels).expect("the kernels");
-    let wrong = text.replace("*y += a * x;", "*y += a * z;");
-    assert_ne!(wrong, text, "the kernel has another text");
-    fs::write(&kernels, wrong).expect("written");
-    let output = cargo(&folder, &target, &["build"]);
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && text.contains("kernels/src/lib.rs:"), "{text}");
+    let failing = |wrong: String, arguments: &[&str]| {
+        assert_ne!(wrong, text, "the kernel has another text");
+        fs::write(&kernels, wrong).expect("written");
+        let output = cargo(&folder, &target, arguments);
+        let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        assert!(!output.status.success() && printed.contains("kernels/src/lib.rs:"), "{printed}");
+        printed
+    };
+
+    // The mistake that the guide asks for is reported as the guide says.
+    let (right, wrong) =
+        ("(Some(x), Some(y)) = (x.get(i.get()), y.get_mut(i))", "(x, Some(y)) = (x[i.get()], y.get_mut(i))");
+    let guide = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/guide/first-kernel.md"));
+    assert!(guide.expect("the guide").contains(&format!("`if let {wrong} {{`")));
+    let printed = failing(text.replace(right, wrong), &["test", "--package", "my-kernels"]);
+    assert!(
+        printed.contains("index out of bounds") && printed.contains("in block (0,0,0) thread (2,0,0)"),
+        "{printed}"
+    );
+
+    // A mistake of Rust is an error of the build, at its line.
+    failing(text.replace("*y += a * x;", "*y += a * z;"), &["build"]);
 
     a_build_script_that_drops_the_error_fails_too(&folder, &target);
 }
