@@ -29,7 +29,8 @@ fn trial(name: &str, test: fn()) -> Trial {
 /// This program with one test, for tests that need a process of their own.
 fn again(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.args(["--exact", test, "--nocapture"]);
+    // Quietly, so that a line that a kernel prints is a line of the output.
+    command.args(["--exact", test, "--nocapture", "--quiet"]);
     command
 }
 

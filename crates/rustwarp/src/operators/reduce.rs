@@ -25,7 +25,7 @@ impl<K: ReduceKernel> Reduce<K> {
     /// Plans a reduction of `n` elements by a kernel of the module.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has less memory free.
+    /// [`Error::OutOfMemory`] if the device has less memory free.
     pub fn new(module: &Module, kernel: K, n: usize) -> Result<Self> {
         Self::tuned(module, kernel, n, Tuning::default())
     }
@@ -33,7 +33,7 @@ impl<K: ReduceKernel> Reduce<K> {
     /// Plans with overrides of the launch configuration.
     ///
     /// # Errors
-    /// [`Error::Argument`](crate::Error::Argument) for a block that is not a multiple of 32 threads or is larger than
+    /// [`Error::Argument`] for a block that is not a multiple of 32 threads or is larger than
     /// 256, and those of [`Reduce::new`].
     pub fn tuned(module: &Module, _: K, n: usize, tuning: Tuning) -> Result<Self> {
         let device = module.device();
@@ -61,8 +61,8 @@ impl<K: ReduceKernel> Reduce<K> {
     /// nothing.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for memory of another length,
-    /// [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
+    /// [`Error::Mismatch`] for memory of another length,
+    /// [`Error::OtherDevice`] for memory of another device.
     pub fn prepare<'a>(
         &'a self,
         input: impl Into<View<'a, K::Input>>,
@@ -81,7 +81,7 @@ impl<K: ReduceKernel> Reduce<K> {
     /// is the operator's identity.
     ///
     /// # Errors
-    /// Those of [`Reduce::prepare`], [`Error::Argument`](crate::Error::Argument) if the module lacks the kernel, and
+    /// Those of [`Reduce::prepare`], [`Error::Argument`] if the module lacks the kernel, and
     /// the errors of the device.
     pub fn launch<'a>(
         &self,
