@@ -318,6 +318,21 @@ mod tests {
     }
 
     #[test]
+    fn launches_after_an_announcement_are_waited_for_although_other_work_follows() {
+        let device = Device::sim().expect("a device");
+        let x = device.upload(&[1_u32, 2, 3]).expect("memory");
+        let stream = device.stream().expect("a stream");
+        let weak = Arc::downgrade(stream.queue.stream());
+        stream.will_read(&x).expect("an order");
+        let mut copy = stream.uninit::<u32>(3).expect("memory");
+        copy.view_mut(..).and_then(|mut view| view.copy_from(&x)).expect("a copy");
+        drop((copy, stream));
+        assert_eq!(weak.strong_count(), 1, "the memory waits for all that the stream launches");
+        drop(x);
+        assert_eq!(weak.strong_count(), 0);
+    }
+
+    #[test]
     fn a_graph_refuses_memory_that_is_lent() {
         let device = Device::sim().expect("a device");
         let x = device.upload(&[1_u32, 2, 3]).expect("memory");

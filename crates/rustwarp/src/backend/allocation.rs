@@ -88,9 +88,16 @@ impl Allocation {
     /// Notes the mark behind work of another stream.
     pub fn note(&self, stream: u64, mark: Mark, wrote: bool) {
         let mut others = lock(&self.others);
-        let wrote = wrote || others.iter().any(|other| other.stream == stream && other.wrote);
-        // The new mark is behind the stream's former one. Work that has ended needs none.
-        others.retain(|other| other.stream != stream && !other.mark.is_reached());
+        if let Some(own) = others.iter_mut().find(|other| other.stream == stream) {
+            own.wrote |= wrote;
+            // The new mark is behind the stream's former one, but for one that moves with all that the stream launches.
+            if !matches!(own.mark, Mark::Tail(_)) {
+                own.mark = mark;
+            }
+            return;
+        }
+        // Work that has ended needs no mark.
+        others.retain(|other| !other.mark.is_reached());
         others.push(Other { stream, mark, wrote });
     }
 
