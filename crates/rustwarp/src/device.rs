@@ -211,11 +211,6 @@ impl Device {
         &self.queue
     }
 
-    /// Whether the other handle is a stream of the same device.
-    pub(crate) fn shares_memory_with(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
-    }
-
     /// What the streams of the device share.
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared

@@ -1,7 +1,8 @@
 //! Events: points in the work of a stream.
 
+use crate::backend::{Handle, require_same_device};
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// A point in the work of a stream: reached when everything that was launched before has ended.
 pub struct Event {
@@ -14,7 +15,8 @@ impl Device {
     /// Records an event behind everything that was launched in this stream.
     ///
     /// # Errors
-    /// [`Error::Capturing`] in a capture, [`Error::Device`] if the driver fails.
+    /// [`Error::Capturing`](crate::Error::Capturing) in a capture, [`Error::Device`](crate::Error::Device) if the
+    /// driver fails.
     pub fn record(&self) -> Result<Event> {
         self.refuse_in_capture("recording an event")?;
         Event::new(self, true)
@@ -24,7 +26,8 @@ impl Device {
     /// wait, unless one of the devices is a GPU and the other a simulator.
     ///
     /// # Errors
-    /// [`Error::Capturing`] in a capture, [`Error::Device`] if the driver fails.
+    /// [`Error::Capturing`](crate::Error::Capturing) in a capture, [`Error::Device`](crate::Error::Device) if the
+    /// driver fails.
     pub fn wait(&self, event: &Event) -> Result<()> {
         let (own, other) = (self.streams()?, event.device.streams()?);
         if own.id() != other.id() && own.raw().is_some() != other.raw().is_some() {
@@ -43,7 +46,8 @@ impl Event {
     /// Waits on the host until the event is reached.
     ///
     /// # Errors
-    /// [`Error::Fault`] if a kernel before it faulted, [`Error::Device`] if the driver fails.
+    /// [`Error::Fault`](crate::Error::Fault) if a kernel before it faulted, [`Error::Device`](crate::Error::Device) if
+    /// the driver fails.
     pub fn synchronize(&self) -> Result<()> {
         let streams = self.device.streams()?;
         // SAFETY: the event exists as long as `self`.
@@ -64,13 +68,11 @@ impl Event {
     /// `None` on the simulator, which measures no times.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] for an event of another device, and those of [`Event::synchronize`].
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) for an event of another device, and those of
+    /// [`Event::synchronize`].
     pub fn elapsed_since(&self, earlier: &Self) -> Result<Option<f64>> {
-        let (own, other) = (self.device.streams()?, earlier.device.streams()?);
-        if own.id() != other.id() {
-            let [expected, found] = [&self.device, &earlier.device].map(|device| device.info().device.clone());
-            return Err(Error::OtherDevice { what: "the earlier event", expected, found });
-        }
+        require_same_device(self.device.backend(), earlier.device.backend(), "the earlier event")?;
+        let own = self.device.streams()?;
         earlier.synchronize()?;
         self.synchronize()?;
         match (earlier.number, self.number) {

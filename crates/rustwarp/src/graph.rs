@@ -1,8 +1,8 @@
 //! Graphs: work that is captured once and launched as a whole, any number of times.
 
-use crate::backend::{Queue, Shape, Used, View, keep};
+use crate::backend::{Handle, Queue, Shape, Used, View, keep, require_same_device};
 use crate::device::{Device, Module};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use cuda_std::launch::Call;
 use std::sync::Arc;
 
@@ -39,8 +39,8 @@ impl Device {
     /// or that copy to or from the host are errors, and so is another capture. Other streams run as usual.
     ///
     /// # Errors
-    /// The errors of `work`; [`Error::Capturing`] for what a graph cannot contain; [`Error::Device`] if the driver
-    /// rejects what was captured.
+    /// The errors of `work`; [`Error::Capturing`](crate::Error::Capturing) for what a graph cannot contain;
+    /// [`Error::Device`](crate::Error::Device) if the driver rejects what was captured.
     pub fn capture(&self, work: impl FnOnce(&Self) -> Result<()>) -> Result<Graph> {
         let (number, uses) = self.record_graph(work)?;
         let graph = Graph { device: self.clone(), number, uses };
@@ -75,8 +75,9 @@ impl Device {
     /// use their memory, and in captures. Between the two calls no other thread uses the memory.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] for memory of another device, [`Error::Device`] if the driver fails; in a capture,
-    /// [`Error::Argument`] for memory that another library lends for one call.
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device,
+    /// [`Error::Device`](crate::Error::Device) if the driver fails; in a capture,
+    /// [`Error::Argument`](crate::Error::Argument) for memory that another library lends for one call.
     pub fn will_read<'a, T>(&self, memory: impl Into<View<'a, T>>) -> Result<()>
     where
         T: 'a,
@@ -105,7 +106,8 @@ impl Graph {
     /// Starts the graph's work in the stream in which it was captured, without waiting.
     ///
     /// # Errors
-    /// [`Error::Capturing`] in a capture, and the errors of the device. Faults are reported where results are awaited.
+    /// [`Error::Capturing`](crate::Error::Capturing) in a capture, and the errors of the device. Faults are reported
+    /// where results are awaited.
     pub fn launch(&self) -> Result<()> {
         self.launch_on(&self.device)
     }
@@ -114,13 +116,10 @@ impl Graph {
     /// the other.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] for another device, and those of [`Graph::launch`].
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) for another device, and those of [`Graph::launch`].
     pub fn launch_on(&self, stream: &Device) -> Result<()> {
+        require_same_device(stream.backend(), self.device.backend(), "the graph")?;
         let streams = stream.streams()?;
-        if streams.id() != self.device.streams()?.id() {
-            let [expected, found] = [stream, &self.device].map(|device| device.info().device.clone());
-            return Err(Error::OtherDevice { what: "the graph", expected, found });
-        }
         stream.refuse_in_capture("launching a graph")?;
         let uses: Vec<_> = self.uses.iter().map(Used::borrowed).collect();
         // SAFETY: the graph exists, and keeps the memory of its kernels, whose contracts held in the capture.
@@ -130,8 +129,8 @@ impl Graph {
     /// Captures again, and replaces the arguments and sizes of the graph's work. That is faster than a new graph.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the steps are not those of the graph in their order, and those of [`Device::capture`].
-    /// The graph is unchanged then.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) if the steps are not those of the graph in their order, and those of
+    /// [`Device::capture`]. The graph is unchanged then.
     pub fn update(&mut self, work: impl FnOnce(&Device) -> Result<()>) -> Result<()> {
         let (number, uses) = self.device.record_graph(work)?;
         // SAFETY: both graphs were captured on this device; the new one is freed by the call.
@@ -149,8 +148,9 @@ impl Graph {
     /// of the graph. The memory of the former arguments stays allocated as long as the graph.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if the graph has fewer launches, [`Error::Argument`] for an entry that the module lacks and
-    /// for a shape that the device rejects, [`Error::OtherModule`] for a module of another device.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) if the graph has fewer launches,
+    /// [`Error::Argument`](crate::Error::Argument) for an entry that the module lacks and for a shape that the device
+    /// rejects, [`Error::OtherModule`](crate::Error::OtherModule) for a module of another device.
     ///
     /// # Safety
     /// The kernel's contract holds for these arguments and this shape in every launch of the graph, to which
@@ -163,8 +163,8 @@ impl Graph {
     /// Keeps memory as long as the graph, whose launches are ordered with other work that uses the memory.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`] for memory of another device, [`Error::Argument`] for memory that another library lends
-    /// for one call.
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device,
+    /// [`Error::Argument`](crate::Error::Argument) for memory that another library lends for one call.
     pub fn keep<'a, T>(&mut self, memory: impl Into<View<'a, T>>) -> Result<()>
     where
         T: 'a,

@@ -1,6 +1,6 @@
 //! Pinned memory of the host, which devices access without staging, so that copies are asynchronous.
 
-use crate::backend::Block;
+use crate::backend::{Block, Handle, require_same_device};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use bytemuck::Pod;
@@ -60,12 +60,7 @@ impl<T: Pod> PinnedBuffer<T> {
     /// # Errors
     /// [`Error::OtherDevice`] if it does not.
     pub(crate) fn require_on(&self, device: &Device) -> Result<()> {
-        if device.shares_memory_with(&self.device) {
-            return Ok(());
-        }
-        let [expected, found] = [device, &self.device].map(|device| device.info().device.clone());
-        let found = if found == expected { format!("another `Device` of {found}") } else { found };
-        Err(Error::OtherDevice { what: "the pinned memory", expected, found })
+        require_same_device(device.backend(), self.device.backend(), "the pinned memory")
     }
 
     /// The elements at the start of a block.

@@ -2,6 +2,8 @@
 
 use super::interface::Backend;
 use super::queue::Queue;
+use super::streams::Streams;
+use crate::error::{Error, Result};
 use std::sync::Arc;
 
 /// A reference to the device that holds a buffer's memory: owned or borrowed.
@@ -24,4 +26,19 @@ unsafe impl Handle for &dyn Backend {
     fn backend(&self) -> &dyn Backend {
         *self
     }
+}
+
+/// Checks that two backends are streams of one device; `what` names what belongs to `found` in the error.
+///
+/// # Errors
+/// [`Error::OtherDevice`] if they are not.
+pub(crate) fn require_same_device(expected: &dyn Backend, found: &dyn Backend, what: &'static str) -> Result<()> {
+    let id = |backend: &dyn Backend| backend.streams().map(Streams::id);
+    if std::ptr::addr_eq(expected, found) || id(expected).is_some() && id(expected) == id(found) {
+        return Ok(());
+    }
+    let [expected, found] = [expected, found].map(|backend| backend.info().device.clone());
+    // Two simulators have the same name, and so has a GPU that is opened twice.
+    let found = if found == expected { format!("another `Device` of {found}") } else { found };
+    Err(Error::OtherDevice { what, expected, found })
 }

@@ -26,6 +26,7 @@ mod units;
 pub(crate) use allocation::{Foreign, Owner};
 pub use capacity::{require_host_memory, require_memory};
 pub use handle::Handle;
+pub(crate) use handle::require_same_device;
 pub use identity::{DeviceId, Module};
 pub use info::DeviceInfo;
 pub use interface::Backend;

@@ -3,7 +3,7 @@
 use super::Memory;
 use super::order::ordered;
 use crate::backend::queue::Use;
-use crate::backend::{Backend, Handle, Streams};
+use crate::backend::{Handle, require_same_device};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use bytemuck::Pod;
@@ -122,14 +122,7 @@ impl<'a, T, H: Handle> View<'a, T, H> {
     /// # Errors
     /// [`Error::OtherDevice`] if it does not.
     pub(crate) fn require_on(self, device: &H, what: &'static str) -> Result<()> {
-        let (expected, found) = (device.backend(), self.device().backend());
-        if same_device(expected, found) {
-            return Ok(());
-        }
-        let [expected, found] = [expected, found].map(|device| device.info().device.clone());
-        // Two simulators have the same name, and so has a GPU that is opened twice.
-        let found = if found == expected { format!("another `Device` of {found}") } else { found };
-        Err(Error::OtherDevice { what, expected, found })
+        require_same_device(device.backend(), self.device().backend(), what)
     }
 
     /// The view as an operand of work.
@@ -288,12 +281,6 @@ pub(super) fn copy<T: Pod, H: Handle>(from: View<'_, T, H>, to: View<'_, T, H>) 
     // SAFETY: both are memory of this device, of the same length and without common elements.
     let copy = || unsafe { device.backend().copy(to.address(), from.address(), from.bytes()) };
     ordered(device, &[from.reads(), to.writes()], copy)
-}
-
-/// Whether two streams belong to one device.
-fn same_device(one: &dyn Backend, other: &dyn Backend) -> bool {
-    let id = |backend: &dyn Backend| backend.streams().map(Streams::id);
-    std::ptr::addr_eq(one, other) || id(one).is_some() && id(one) == id(other)
 }
 
 /// The indices of a range of `len` elements.
