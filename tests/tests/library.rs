@@ -5,7 +5,7 @@ use rustwarp::filter::Border;
 use rustwarp::matmul::Sizes;
 use rustwarp::reduce::{self, Sum};
 use rustwarp::scan::Kind;
-use rustwarp::{Device, Error, Tuning};
+use rustwarp::{Buffer, Device, Element, Error, Result, Tuning, moments, vecadd};
 
 fn sim() -> Device {
     Device::sim().expect("the simulator")
@@ -42,10 +42,21 @@ fn means_and_variances() {
     let variance = values.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / 1003.0;
     assert!((found.mean - mean).abs() <= 1e-15 * mean, "{found:?}, not {mean}");
     assert!((found.variance - variance).abs() <= 1e-12 * variance, "{found:?}, not {variance}");
+    let started = device.mean_variance_async(&x).expect("a launch");
+    assert_eq!(started.wait().expect("moments"), Some(found));
+    let mut both = device.zeros::<f64>(2).expect("memory");
+    moments::mean_variance_into(&x, &mut both).expect("a launch");
+    assert_eq!(both.download().expect("moments"), [found.mean, found.variance]);
+    assert!(matches!(moments::mean_variance_into(&x, both.view_mut(..1).expect("one")), Err(Error::Mismatch(_))));
+    let none = device.upload::<u32>(&[]).expect("memory");
+    assert_eq!(device.mean_variance_async(&none).and_then(|found| found.wait()).expect("moments"), None);
+    moments::mean_variance_into(&none, &mut both).expect("a copy");
+    assert!(both.download().expect("moments").iter().all(|x| x.is_nan()));
+    assert!(matches!(sim().mean_variance_async(&x), Err(Error::OtherDevice { .. })));
     let bytes = device.upload(&[i64::MAX, i64::MIN]).expect("memory");
     let found = device.mean_variance(&bytes).expect("moments").expect("elements");
     assert_eq!((found.mean, found.variance), (0.0, (1_u128 << 126) as f64));
-    assert_eq!(device.mean_variance(&device.upload::<u32>(&[]).expect("memory")).expect("moments"), None);
+    assert_eq!(device.mean_variance(&none).expect("moments"), None);
     for values in [[1.0, f64::NAN], [1.0, f64::INFINITY], [f64::NEG_INFINITY, 1.0]] {
         let found = device.upload(&values).and_then(|x| device.mean_variance(&x)).expect("moments");
         assert!(found.is_some_and(|found| found.mean.is_nan() && found.variance.is_nan()), "{values:?}: {found:?}");
@@ -82,6 +93,9 @@ fn scans() {
     }
     let maxima = device.upload(&[3, 1, 4, 1, 5]).and_then(|x| rustwarp::scan::maxima(&x, Kind::Inclusive));
     assert_eq!(maxima.and_then(|y| y.download()).expect("maxima"), [3, 3, 4, 4, 5]);
+    let other = sim().upload(&[1]).expect("memory");
+    let refused = [device.scan_maxima(&other, Kind::Inclusive), device.scan_minima(&other, Kind::Exclusive)];
+    assert!(refused.iter().all(|result| matches!(result, Err(Error::OtherDevice { .. }))), "{refused:?}");
 }
 
 #[test]
@@ -95,12 +109,14 @@ fn histograms() {
     keys.iter().for_each(|&key| expected[key as usize] += 1);
     assert_eq!(device.histogram(&x, 1000).and_then(|y| y.download()).expect("counts"), expected);
     let text = device.upload(b"Hello, World").expect("memory");
-    let letters = rustwarp::histogram::of_letters(&text).and_then(|y| y.download()).expect("counts");
+    let letters = device.histogram_of_letters(&text).and_then(|y| y.download()).expect("counts");
     assert_eq!(letters, [1, 2, 3, 2, 1, 1, 0]);
     let floats = device.upload(&[0.0_f32, 0.49, 0.5, 1.0, -0.1, f32::NAN]).expect("memory");
-    let halves = rustwarp::histogram::of_range(&floats, 2, 0.0..1.0).and_then(|y| y.download());
+    let halves = device.histogram_of_range(&floats, 2, 0.0..1.0).and_then(|y| y.download());
     assert_eq!(halves.expect("counts"), [2, 1]);
-    assert!(matches!(rustwarp::histogram::of_range(&floats, 2, 1.0..1.0), Err(Error::Argument(_))));
+    assert!(matches!(device.histogram_of_range(&floats, 2, 1.0..1.0), Err(Error::Argument(_))));
+    assert!(matches!(sim().histogram_of_letters(&text), Err(Error::OtherDevice { .. })));
+    assert!(matches!(sim().histogram_of_range(&floats, 2, 0.0..1.0), Err(Error::OtherDevice { .. })));
 }
 
 #[test]
@@ -122,6 +138,8 @@ fn matrices() {
     let sum = device.add(&x, &x).and_then(|sum| sum.download()).expect("a sum");
     assert!(sum.iter().zip(&a).all(|(sum, a)| *sum == 2.0 * a) && sum.len() == a.len());
     assert!(matches!(device.add(&x, &y), Err(Error::Mismatch(_))));
+    assert!(matches!(device.transpose(&y, k, n + 1), Err(Error::Mismatch(_))));
+    assert!(matches!(device.matmul(&x, &y, Sizes { m: m + 1, ..sizes }), Err(Error::Mismatch(_))));
 }
 
 #[test]
@@ -202,4 +220,112 @@ fn plans_are_launched_many_times() {
     for (block, grid) in [(Some(33), None), (None, Some(0))] {
         assert!(matches!(tuned(block, grid), Err(Error::Argument(_))), "{block:?} {grid:?}");
     }
+}
+
+/// Every function on numbers of one type; `of` converts small integers from `low` on exactly.
+fn functions_on_numbers<T: Element + PartialEq>(low: i64, of: fn(i64) -> T) {
+    let device = sim();
+    let values: Vec<i64> = (0..1003).map(|i| i * 7 % 31 + low).collect();
+    let all = |values: &[i64]| values.iter().map(|&x| of(x)).collect::<Vec<T>>();
+    let x = device.upload(&all(&values)).expect("memory");
+    let same = |what: &str, found: Result<Buffer<T>>, expected: &[i64]| {
+        let found = found.and_then(|y| y.download()).expect(what);
+        assert!(found == all(expected), "{what} of {}: {found:?}, not {expected:?}", T::DTYPE);
+    };
+    assert!(device.sum(&x).expect("a sum") == of(values.iter().sum()));
+    assert!(device.max(&x).expect("a maximum") == of(low + 30));
+    assert!(device.min(&x).expect("a minimum") == of(low));
+    let place = |wanted| values.iter().position(|&x| x == wanted).map(|i| i as u64);
+    assert_eq!(device.argmax(&x).expect("an index"), place(low + 30));
+    assert_eq!(device.argmin(&x).expect("an index"), place(low));
+
+    let running = |join: fn(i64, i64) -> i64| -> Vec<i64> {
+        values.iter().scan(None, |state, &x| Some(*state.insert(state.map_or(x, |y| join(y, x))))).collect()
+    };
+    let sums = running(|a, b| a + b);
+    same("inclusive sums", device.inclusive_scan(&x), &sums);
+    same("exclusive sums", device.exclusive_scan(&x), &[&[0], &sums[..1002]].concat());
+    same("maxima", device.scan_maxima(&x, Kind::Inclusive), &running(i64::max));
+    same("minima", device.scan_minima(&x, Kind::Inclusive), &running(i64::min));
+
+    let offsets = [3, 4, 500, 1003];
+    let segments = || offsets.windows(2).map(|ends| &values[ends[0] as usize..ends[1] as usize]);
+    let of_segments = |join: fn(&[i64]) -> i64| segments().map(join).collect::<Vec<_>>();
+    same("sums of segments", device.segmented_sum(&x, &offsets), &of_segments(|x| x.iter().sum()));
+    let [most, least]: [fn(&[i64]) -> i64; 2] =
+        [|x| x.iter().copied().max().expect("any"), |x| *x.iter().min().expect("any")];
+    same("maxima of segments", device.segmented_max(&x, &offsets), &of_segments(most));
+    same("minima of segments", device.segmented_min(&x, &offsets), &of_segments(least));
+
+    let turned: Vec<i64> = (0..1003).map(|i| values[i % 17 * 59 + i / 17]).collect();
+    same("a transposed matrix", device.transpose(&x, 17, 59), &turned);
+    same("a sum of vectors", device.add(&x, &x), &values.iter().map(|x| 2 * x).collect::<Vec<_>>());
+}
+
+/// Every function on floats of one type, on small whole numbers.
+macro_rules! functions_on_floats {
+    ($t:ident) => {{
+        let device = sim();
+        let values: Vec<$t> = (0..35).map(|i| (i * 7 % 11) as $t).collect();
+        let x = device.upload(&values).expect("memory");
+        assert_eq!(device.dot(&x, &x).expect("a product"), values.iter().map(|x| x * x).sum());
+        // 5 x 7 times its transpose.
+        let sizes = Sizes { m: 5, n: 5, k: 7, transposed: [false, true], ..Sizes::default() };
+        let row = |i: usize| &values[7 * i..7 * i + 7];
+        let dot = |a: &[$t], b: &[$t]| a.iter().zip(b).map(|(a, b)| a * b).sum::<$t>();
+        let product: Vec<$t> = (0..25).map(|i| dot(row(i / 5), row(i % 5))).collect();
+        assert_eq!(device.matmul(&x, &x, sizes).and_then(|c| c.download()).expect("a product"), product);
+        let taps: [$t; 3] = [1.0, 2.0, 4.0];
+        let at = |i: usize| values.get(i).copied().unwrap_or(0.0);
+        let filtered: Vec<$t> = (0_usize..35).map(|i| at(i.wrapping_sub(1)) + 2.0 * at(i) + 4.0 * at(i + 1)).collect();
+        let mask = device.upload(&taps).expect("memory");
+        let signal = device.conv1d(&x, 1, &mask, Border::Zero).and_then(|y| y.download());
+        assert_eq!(signal.expect("a signal"), filtered);
+        let row = device.conv2d(&x, [1, 35, 1], &taps, [1, 3], Border::Zero).and_then(|y| y.download());
+        assert_eq!(row.expect("a picture"), filtered);
+        let counts = device.histogram_of_range(&x, 3, 1.0..10.0).and_then(|y| y.download()).expect("counts");
+        let in_bin = |low: $t| values.iter().filter(|x| (low..low + 3.0).contains(*x)).count() as u64;
+        assert_eq!(counts, [in_bin(1.0), in_bin(4.0), in_bin(7.0)]);
+    }};
+}
+
+#[test]
+fn every_function_takes_every_type_of_number() {
+    functions_on_numbers::<f32>(-15, |x| x as f32);
+    functions_on_numbers::<f64>(-15, |x| x as f64);
+    functions_on_numbers::<i32>(-15, |x| x as i32);
+    functions_on_numbers::<i64>(-15, |x| x);
+    functions_on_numbers::<u32>(1, |x| x as u32);
+    functions_on_numbers::<u64>(1, |x| x as u64);
+}
+
+#[test]
+fn every_function_of_floats_takes_both_types() {
+    functions_on_floats!(f32);
+    functions_on_floats!(f64);
+}
+
+#[test]
+fn short_vectors_have_a_thread_for_every_16_bytes_and_long_ones_tiles() {
+    let device = sim();
+    // 2048 threads, of four elements each, on every multiprocessor.
+    let short = device.info().multiprocessors as usize * 2048 * 4;
+    for (n, tuning, kernel, blocks) in [
+        (short, Tuning::default(), "vecadd_vectorised_f32", short / 1024),
+        (short + 1, Tuning::default(), "vecadd_best_f32", short / 4096 + 1),
+        (1000, Tuning { grid: Some(3), ..Tuning::default() }, "vecadd_best_f32", 3),
+    ] {
+        let values = numbers(n);
+        let (x, mut sum) = (device.upload(&values).expect("memory"), device.zeros::<f32>(n).expect("memory"));
+        let plan = vecadd::Plan::<f32>::new(&device, n, tuning).expect("a plan");
+        let launch = plan.prepare([&x, &x], &sum).expect("a launch");
+        assert_eq!((launch.call().entry.as_ref(), launch.shape().grid[0] as usize), (kernel, blocks), "{n}");
+        plan.launch([&x, &x], &mut sum).expect("a launch");
+        assert!(sum.download().expect("a sum").iter().zip(&values).all(|(sum, x)| *sum == 2.0 * x), "{n}");
+    }
+    // No vector of 16 bytes starts where these do.
+    let x = device.upload(&numbers(1000)).expect("memory");
+    let (plan, sum) = (vecadd::Plan::<f32>::new(&device, 999, Tuning::default()), device.zeros::<f32>(999));
+    let (plan, sum, part) = (plan.expect("a plan"), sum.expect("memory"), x.view(1..).expect("a part"));
+    assert_eq!(plan.prepare([part, part], &sum).expect("a launch").call().entry, "vecadd_best_f32");
 }

@@ -53,17 +53,20 @@ pub fn of_letters<'a>(text: impl Into<View<'a, u8>>) -> Result<Buffer<u64>> {
 /// [`Error::Argument`] for a range that cannot be divided into `bins` parts in the elements' type, and those of
 /// [`of_keys`].
 pub fn of_range<'a, T: Cut>(input: impl Into<View<'a, T>>, bins: u32, range: Range<T>) -> Result<Buffer<u64>> {
-    let bins = Bins::parts(range.clone(), bins).ok_or_else(|| {
-        let (low, high) = (range.start.value(), range.end.value());
+    let input = input.into();
+    histogram(input.device(), input, cut(range, bins)?)
+}
+
+/// The equal parts of a range.
+fn cut<T: Cut>(range: Range<T>, bins: u32) -> Result<Bins<T>> {
+    let (low, high) = (range.start.value(), range.end.value());
+    Bins::parts(range, bins).ok_or_else(|| {
         Error::Argument(format!(
             "the range {low}..{high} cannot be cut into {bins} bins of {}: its ends or their distance are beyond what \
-             the type \
-             can hold",
+             the type can hold",
             T::DTYPE
         ))
-    })?;
-    let input = input.into();
-    histogram(input.device(), input, bins)
+    })
 }
 
 /// A float type in which a range can be divided into bins.
@@ -73,7 +76,7 @@ pub trait Cut: Counted<Element = Self> + Element {
     fn cut(low: Self, high: Self, bins: u32) -> Option<[f64; 3]>;
 }
 
-macro_rules! cut {
+macro_rules! cuts {
     ($($t:ident)*) => { $(
         impl Cut for $t {
             fn cut(low: Self, high: Self, bins: u32) -> Option<[f64; 3]> {
@@ -84,7 +87,7 @@ macro_rules! cut {
         }
     )* };
 }
-cut!(f32 f64);
+cuts!(f32 f64);
 
 /// The bins of a histogram by the rule `S`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -348,5 +351,30 @@ impl Device {
         let input = input.into();
         input.require_on(self, "the input")?;
         histogram(self, input, Bins::<T>::keys(bins))
+    }
+
+    /// [`of_letters`] of a text in a buffer of this device.
+    ///
+    /// # Errors
+    /// Those of [`Device::histogram`].
+    pub fn histogram_of_letters<'a>(&self, text: impl Into<View<'a, u8>>) -> Result<Buffer<u64>> {
+        let text = text.into();
+        text.require_on(self, "the text")?;
+        histogram(self, text, Bins::letters())
+    }
+
+    /// [`of_range`] of a buffer of this device.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] for a buffer of another device, and those of [`of_range`].
+    pub fn histogram_of_range<'a, T: Cut>(
+        &self,
+        input: impl Into<View<'a, T>>,
+        bins: u32,
+        range: Range<T>,
+    ) -> Result<Buffer<u64>> {
+        let input = input.into();
+        input.require_on(self, "the input")?;
+        histogram(self, input, cut(range, bins)?)
     }
 }

@@ -16,6 +16,7 @@ use crate::device::{Device, VALUE};
 use crate::element::Element;
 use crate::error::Result;
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
+use crate::pending::Pending;
 use crate::ptx::library;
 use kernels_gpu::reduce::{best, moments};
 use std::marker::PhantomData;
@@ -39,15 +40,38 @@ pub fn mean_variance<'a, T: Element>(input: impl Into<View<'a, T>>) -> Result<Op
     on(input.device(), input)
 }
 
+/// Writes the mean and the variance to the output of two elements, without waiting, in the stream of the output's
+/// device; NaN for an empty input.
+///
+/// # Errors
+/// [`Error::Mismatch`](crate::Error::Mismatch) for an output of another length,
+/// [`Error::OtherDevice`](crate::Error::OtherDevice) for an input of another device, and those of [`mean_variance`].
+pub fn mean_variance_into<'a, T: Element>(
+    input: impl Into<View<'a, T>>,
+    output: impl Into<ViewMut<'a, f64>>,
+) -> Result<()> {
+    let (input, output) = (input.into(), output.into());
+    Plan::<T>::new(output.device(), input.len(), Tuning::default())?.launch(input, output)
+}
+
 fn on<T: Element>(device: &Device, input: View<'_, T>) -> Result<Option<MeanVariance>> {
     device.refuse_in_capture(VALUE)?;
-    if input.is_empty() {
-        return Ok(None);
-    }
     let mut output = device.uninit::<f64>(2)?;
-    Plan::<T>::new(device, input.len(), Tuning::default())?.launch(input, &mut output)?;
-    let values = output.read(2)?;
-    Ok(Some(MeanVariance { mean: values[0], variance: values[1] }))
+    mean_variance_into(input, &mut output)?;
+    Ok(found(input.len(), &output.read(2)?))
+}
+
+fn on_async<T: Element>(device: &Device, input: View<'_, T>) -> Result<Pending<Option<MeanVariance>>> {
+    input.require_on(device, "the input")?;
+    device.refuse_in_capture(VALUE)?;
+    let (n, mut output) = (input.len(), device.uninit::<f64>(2)?);
+    mean_variance_into(input, &mut output)?;
+    device.fetch((&output).into(), move |values| found(n, values))
+}
+
+/// The result for `n` elements.
+fn found(n: usize, values: &[f64]) -> Option<MeanVariance> {
+    (n > 0).then(|| MeanVariance { mean: values[0], variance: values[1] })
 }
 
 /// The mean and variance of a number of elements of `T`, with its launch configuration and scratch memory. It can be
@@ -135,5 +159,16 @@ impl Device {
         let input = input.into();
         input.require_on(self, "the input")?;
         on(self, input)
+    }
+
+    /// Starts [`mean_variance`], whose result is awaited.
+    ///
+    /// # Errors
+    /// Those of [`Device::mean_variance`].
+    pub fn mean_variance_async<'a, T: Element>(
+        &self,
+        input: impl Into<View<'a, T>>,
+    ) -> Result<Pending<Option<MeanVariance>>> {
+        on_async(self, input.into())
     }
 }

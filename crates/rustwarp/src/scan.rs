@@ -231,6 +231,8 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::OtherDevice`](crate::Error::OtherDevice) for a buffer of another device, and those of [`sums`].
+    #[doc(alias = "scan_inclusive")]
+    #[doc(alias = "prefix_sum")]
     pub fn inclusive_scan<'a, T: Element>(&self, input: impl Into<View<'a, T>>) -> Result<Buffer<T>> {
         let input = input.into();
         input.require_on(self, "the input")?;
@@ -241,9 +243,32 @@ impl Device {
     ///
     /// # Errors
     /// Those of [`Device::inclusive_scan`].
+    #[doc(alias = "scan_exclusive")]
     pub fn exclusive_scan<'a, T: Element>(&self, input: impl Into<View<'a, T>>) -> Result<Buffer<T>> {
         let input = input.into();
         input.require_on(self, "the input")?;
         scan::<Sum, T>(self, input, Kind::Exclusive)
+    }
+
+    /// Running [`maxima`] of a buffer of this device.
+    ///
+    /// # Errors
+    /// Those of [`Device::inclusive_scan`].
+    #[doc(alias = "scan_max")]
+    pub fn scan_maxima<'a, T: Element>(&self, input: impl Into<View<'a, T>>, kind: Kind) -> Result<Buffer<T>> {
+        let input = input.into();
+        input.require_on(self, "the input")?;
+        scan::<Max, T>(self, input, kind)
+    }
+
+    /// Running [`minima`] of a buffer of this device.
+    ///
+    /// # Errors
+    /// Those of [`Device::inclusive_scan`].
+    #[doc(alias = "scan_min")]
+    pub fn scan_minima<'a, T: Element>(&self, input: impl Into<View<'a, T>>, kind: Kind) -> Result<Buffer<T>> {
+        let input = input.into();
+        input.require_on(self, "the input")?;
+        scan::<Min, T>(self, input, kind)
     }
 }

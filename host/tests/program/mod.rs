@@ -75,13 +75,14 @@ pub fn refused_in_a_line(args: &[&str], code: i32, words: &[&str]) {
     assert_eq!(error.lines().filter(|line| !line.starts_with("using ")).count(), 1, "{args:?}\n{error}");
 }
 
-/// PTX for `vecadd --variant grid_stride` and `--variant best` whose kernels consist of these instructions only.
+/// PTX for `vecadd --variant grid_stride` and, for short vectors, `--variant best`, whose kernels consist of these
+/// instructions only.
 pub fn vecadd(grid_stride: &str, best: &str) -> String {
     let entry = |name: &str, params: &[&str], code: &str| {
         let params: Vec<_> = params.iter().map(|name| format!(".param .u64 {name}")).collect();
         format!(".visible .entry {name}({})\n{{\n  {code}\n  ret;\n}}\n", params.join(", "))
     };
     let entries = entry("vecadd_f32", &["a", "a_len", "b", "b_len", "out", "out_len"], grid_stride)
-        + &entry("vecadd_best_f32", &["a", "a_len", "b", "b_len", "out"], best);
+        + &entry("vecadd_vectorised_f32", &["a", "a_len", "b", "b_len", "out"], best);
     format!(".version 7.8\n.target sm_75\n.address_size 64\n{entries}")
 }

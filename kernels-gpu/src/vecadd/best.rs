@@ -6,6 +6,8 @@
 //!   any element. If `a` or `b` is aligned differently from `out`, no boundary suits all three, and all elements are
 //!   added singly, with coalesced accesses.
 //! - Full tiles load without a bounds check; a load after a branch would have to wait for it.
+//! - The library gives vectors so short that a thread for every 16 bytes runs at once to the kernel of
+//!   [`vectorised`](super::vectorised), whose threads fill the device where tiles leave it partly empty.
 
 use crate::number::Number;
 use cuda_std::{kernel, memory::Vector, thread};

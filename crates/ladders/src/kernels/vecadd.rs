@@ -98,10 +98,13 @@ impl<T: Element> Ladder for Sums<T> {
     }
 
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
-        vec![match rung.kernel {
-            Planned::Here(Kernel { launcher, .. }) => Entry::of(launcher),
-            Planned::ByLibrary => Entry::of(best::vecadd_best::<T>),
-        }]
+        match rung.kernel {
+            Planned::Here(Kernel { launcher, .. }) => vec![Entry::of(launcher)],
+            // The library adds short vectors by another rung's kernel.
+            Planned::ByLibrary => {
+                vec![Entry::of(best::vecadd_best::<T>), Entry::of(vectorised::vecadd_vectorised::<T>)]
+            }
+        }
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
