@@ -11,10 +11,10 @@ const EXAMPLES: &[(&str, Option<&str>)] = &[
     ("02-own-kernel", Some("position: [999.0, 1.0, 1.0]")),
     ("03-own-operator", Some("Summary { min: 0.0, max: 10006.0,")),
     ("04-image-pipeline", Some("451 x 300 pixels")),
-    ("05-streams-and-graphs", Some("sums of four batches: [65536, 131072, 196608, 262144]")),
+    ("05-streams-and-graphs", Some("the running sums of other memory begin with [2, 4, 6, 8]")),
     ("06-several-devices", Some("sum: 5000050000")),
     ("07-check-a-kernel", None),
-    // Without a GPU it only says so; the GPU tests of the library run the bridge.
+    // Without a GPU it only says so; the GPU tests (`tests/tests/gpu/cudarc.rs`) run the bridge.
     ("08-from-cudarc", Some("")),
     ("09-embedded-kernels", Some("sm_89: in the program/sm_80/embedded-kernels.cubin")),
 ];

@@ -13,13 +13,13 @@ fn main() -> Result<()> {
     let start: Vec<Particle> =
         (0..1000).map(|i| Particle { position: [i as f32, 0.0, 2.0], velocity: [0.0, 1.0, -3.0] }).collect();
     let module = device.load(PTX.as_bytes(), "kernels.ptx")?;
-    let particles = device.upload(&start)?;
-    let n = start.len() as u32;
-    let block = 256;
+    let mut particles = device.upload(&start)?;
+    let n = start.len();
+    let (grid, block) = ((n as u32).div_ceil(256), 256);
     for _ in 0..4 {
-        let call = step(0.25, particles.ptr(), n);
-        // SAFETY: there are `n` particles.
-        unsafe { module.launch(&call, Shape::linear(n.div_ceil(block), block)) }?;
+        let call = step(0.25, particles.slice_mut(n));
+        // SAFETY: the kernel is safe, the module was compiled from it, and its device holds the particles.
+        unsafe { module.launch(&call, Shape::linear(grid, block)) }?;
     }
     let end = particles.download()?;
     // ANCHOR_END: launch

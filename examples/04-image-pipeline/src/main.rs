@@ -40,19 +40,20 @@ fn find_edges(module: &Module, rgb: &[u8], width: u32, height: u32) -> rustwarp:
     let pixels = width as usize * height as usize;
     let rgb = device.upload(rgb)?;
 
-    let grey_values = device.uninit::<f32>(pixels)?;
-    let call = grey(rgb.slice(3 * pixels), grey_values.ptr());
-    // SAFETY: there is a grey value per pixel.
+    let mut grey_values = device.uninit::<f32>(pixels)?;
+    let call = grey(rgb.slice(3 * pixels), grey_values.slice_mut(pixels));
+    // SAFETY: the kernel is safe, the module was compiled from it, and its device holds the memory.
     unsafe { module.launch(&call, Shape::linear((pixels as u32).div_ceil(256), 256)) }?;
 
     let mask: Vec<f32> = BLUR.iter().flat_map(|a| BLUR.map(|b| a * b / 256.0)).collect();
     let shape = [height as usize, width as usize, 1];
     let blurred = device.conv2d(&grey_values, shape, &mask, [5, 5], Border::Clamp)?;
 
-    let strengths = device.uninit::<u8>(pixels)?;
-    let call = edges(blurred.slice(pixels), width, height, strengths.ptr());
+    let mut strengths = device.uninit::<u8>(pixels)?;
+    let out = strengths.slice_mut(pixels).matrix(height as usize, width as usize);
+    let call = edges(blurred.slice(pixels), out);
     let grid = [width.div_ceil(32), height.div_ceil(8), 1];
-    // SAFETY: both buffers have an element per pixel.
+    // SAFETY: as above.
     unsafe { module.launch(&call, Shape::new(grid, [32, 8, 1])) }?;
     strengths.download()
 }

@@ -33,7 +33,7 @@ fn main() -> Result<(), Error> {
     let x = device.upload(&vec![1_u32; n])?;
     let (mut prefixes, mut total) = (device.zeros::<u32>(n)?, device.zeros::<u32>(1)?);
     let plan = Plan::<Sum, u32>::new(&device, n, Tuning::default())?;
-    let graph = device.capture(|_| {
+    let mut graph = device.capture(|_| {
         scan::sums_into(&x, Kind::Inclusive, &mut prefixes)?;
         plan.launch(&prefixes, &mut total)?;
         x.copy_from(&prefixes)
@@ -49,7 +49,20 @@ fn main() -> Result<(), Error> {
     if let Some(milliseconds) = end.elapsed_since(&start)? {
         println!("{} kernels in {milliseconds:.3} ms", 3 * graph.kernels());
     }
-    x.fill(0)?;
+
+    // ANCHOR: update
+    // The same steps on other memory.
+    let y = device.upload(&vec![2_u32; n])?;
+    graph.update(|_| {
+        scan::sums_into(&y, Kind::Inclusive, &mut prefixes)?;
+        plan.launch(&prefixes, &mut total)?;
+        y.copy_from(&prefixes)
+    })?;
+    graph.launch()?;
+    // ANCHOR_END: update
+    println!("the running sums of other memory begin with {:?}", y.read(4)?);
+    assert_eq!((x.read(4)?, y.read(4)?), (vec![1, 4, 10, 20], vec![2, 4, 6, 8]));
+    y.fill(0)?;
     graph.launch()?;
     assert_eq!(total.download()?, [0]);
     Ok(())

@@ -6,9 +6,9 @@ use ptx_sim::{Failure, Report};
 /// Launches a kernel over `values`, and returns the sums of its blocks.
 fn run(entry: &str, values: &[u32]) -> Result<(Vec<u32>, Report), Failure> {
     let blocks = values.len().div_ceil(BLOCK);
-    let mut sums = Vec::new();
+    let mut sums = vec![0; blocks];
     let launch = ptx_sim::test_text(PTX)?.entry(entry).grid(blocks as u32).block(BLOCK as u32);
-    let report = launch.slice(values).output(&mut sums, blocks).run()?;
+    let report = launch.slice(values).slice_mut(&mut sums).run()?;
     Ok((sums, report))
 }
 

@@ -16,18 +16,10 @@ pub struct Particle {
 }
 
 /// Moves each particle by its velocity for `seconds`, and reflects it at the ground.
-///
-/// # Safety
-/// `particles` points to `n` particles.
 #[kernel]
-pub unsafe fn step(seconds: f32, particles: *mut Particle, n: u32) {
-    let i = thread::global_index();
+pub fn step(seconds: f32, mut particles: DisjointSlice<Particle>) {
     // The last block may have more threads than there are particles.
-    if i >= n as usize {
-        return;
-    }
-    // SAFETY: there is a particle `i`, which no other thread accesses.
-    let particle = unsafe { &mut *particles.add(i) };
+    let Some(particle) = particles.get_mut(thread::unique_index()) else { return };
     for axis in 0..3 {
         particle.position[axis] += seconds * particle.velocity[axis];
     }

@@ -3,48 +3,44 @@
 
 use core::mem::MaybeUninit;
 
+use cuda_std::atomic::{AtomicU32, Ordering};
 use cuda_std::prelude::*;
 
 /// Threads of a block.
 pub const BLOCK: usize = 256;
 
 // ANCHOR: sum
-#[address_space(shared)]
-static mut CACHE: [MaybeUninit<u32>; BLOCK] = [const { MaybeUninit::uninit() }; BLOCK];
-
-/// Adds the values of each block in a tree, in shared memory.
-///
-/// # Safety
-/// Blocks have `BLOCK` threads, and `sums` has an element per block.
-#[kernel]
-pub unsafe fn sum_blocks(values: &[u32], sums: *mut u32) {
-    let cache = (&raw mut CACHE).cast::<u32>();
+/// Adds the values of each block in a tree, in shared memory. Blocks have `BLOCK` threads; `sums` has an element per
+/// block, which any thread may store to, because it is atomic.
+#[kernel(block(BLOCK as u32))]
+pub fn sum_blocks(values: &[u32], sums: &[AtomicU32], tile: SharedTile<u32, BLOCK>) {
     let t = thread::thread_idx_x() as usize;
-    // SAFETY: a thread writes its own element only, and each barrier separates reads of others from writes.
-    unsafe {
-        *cache.add(t) = values.get(thread::global_index()).copied().unwrap_or(0);
-        thread::sync_threads(); // all values are written before any is read
-        let mut half = BLOCK / 2;
-        while half > 0 {
-            if t < half {
-                *cache.add(t) += *cache.add(t + half);
-            }
-            thread::sync_threads(); // this round's sums are written before the next round reads them
-            half /= 2;
+    let mut sum = values.get(thread::global_index()).copied().unwrap_or(0);
+    let mut half = BLOCK / 2;
+    let mut tile = tile.put(sum); // waits until all values are written
+    while half > 0 {
+        if let (true, Some(other)) = (t < half, tile.get(t + half)) {
+            sum += other;
         }
-        if t == 0 {
-            *sums.add(thread::block_idx_x() as usize) = *cache;
-        }
+        tile = tile.release().put(sum); // this round's reads end before its sums are written
+        half /= 2;
+    }
+    if t == 0 {
+        sums[thread::block_idx_x() as usize].store(sum, Ordering::Relaxed);
     }
 }
 // ANCHOR_END: sum
 
-/// The same without the barrier of the rounds: it is right wherever warps happen to run one after the other.
+#[address_space(shared)]
+static mut CACHE: [MaybeUninit<u32>; BLOCK] = [const { MaybeUninit::uninit() }; BLOCK];
+
+/// The same on a raw pointer, without the barriers of the rounds: it is right wherever warps happen to run one after the
+/// other. A `SharedTile` does not have this mistake, since only `release` gives it back for the next round.
 ///
 /// # Safety
 /// It has none: the rounds race.
 #[kernel]
-pub unsafe fn sum_blocks_racing(values: &[u32], sums: *mut u32) {
+pub unsafe fn sum_blocks_racing(values: &[u32], sums: &[AtomicU32]) {
     let cache = (&raw mut CACHE).cast::<u32>();
     let t = thread::thread_idx_x() as usize;
     // SAFETY: there is no proof; the test expects the simulator to find that.
@@ -59,7 +55,7 @@ pub unsafe fn sum_blocks_racing(values: &[u32], sums: *mut u32) {
             half /= 2;
         }
         if t == 0 {
-            *sums.add(thread::block_idx_x() as usize) = *cache;
+            sums[thread::block_idx_x() as usize].store(*cache, Ordering::Relaxed);
         }
     }
 }
