@@ -76,7 +76,11 @@ fn tables_and_archives() {
     let row = object(&[&product[..], &[&path("b.csv"), "--output", &out]].concat(), 0);
     assert_eq!(row["shape"], serde_json::json!([2, 2, 2]));
     assert_eq!(std::fs::read_to_string(&out).unwrap(), "1,2\n3,4\n");
-    refused_in_a_line(&[&SUM[..], &["--input", &path("ragged.csv")]].concat(), 2, &["ragged.csv", "fields"]);
+    refused_in_a_line(
+        &[&SUM[..], &["--input", &path("ragged.csv")]].concat(),
+        2,
+        &["ragged.csv", "line 2 has 1 number", ".txt"],
+    );
 
     let member = |name: &str| format!("{}:{name}", path("two.npz"));
     assert_eq!(object(&[&SUM[..], &["--input", &member("a")]].concat(), 0)["value"], 6.0);
@@ -158,7 +162,11 @@ fn a_picture_keeps_its_alpha_and_says_what_it_loses() {
     let conv = ["conv2d", "--variant", "best", "--device", "sim", "--json", "--input", &from, "--input", &single];
     object(&[&conv[..], &["--output", &to]].concat(), 0);
     assert_eq!(input::read(to.as_ref(), None).unwrap(), texels);
-    refused(&["picture", "--input", &from, "--device", "sim"], 2, &["4"]);
+    refused_in_a_line(
+        &["picture", "--input", &from, "--device", "sim"],
+        2,
+        &["4 channels", "alpha channel", "save it without alpha", "conv2d"],
+    );
 }
 
 #[test]
@@ -181,7 +189,12 @@ fn occupancy_of_what_cannot_be_launched() {
     refused(&[&occupancy[..], &["--block", "0"]].concat(), 2, &["--block", "1 to"]);
     refused_in_a_line(&[&occupancy[..], &["--block", "5000"]].concat(), 2, &["5000 threads per block", "1 to 1024"]);
     refused_in_a_line(&[&occupancy[..], &["--registers", "100000"]].concat(), 2, &["registers per thread", "1 to 255"]);
+    let much = [&occupancy[..], &["--shared", "99999999"]].concat();
+    refused_in_a_line(&much, 2, &["99999999 bytes of shared memory", "allows 232448", "at most 232448 bytes"]);
+    let most = object(&[&occupancy[..], &["--shared", "232448", "--json"]].concat(), 0);
+    assert_eq!(most["blocks"], 1, "{most}");
     refused_in_a_line(&["occupancy", "vecadd_best_f23"], 2, &["vecadd_best_f32", "entries"]);
+    refused_in_a_line(&["occupancy", "nosuch"], 2, &["none with a similar name"]);
     let row = object(&[&occupancy[..], &["--json"]].concat(), 0);
     assert!(row["registers"].as_u64().unwrap() > 0, "{row}");
 }
@@ -196,6 +209,14 @@ fn an_unknown_entry_is_answered_with_the_nearest() {
         let error = text(&output.stderr);
         assert!(error.contains("vecadd_f32") && error.len() < 700, "{error}");
     }
+}
+
+#[test]
+fn a_command_is_suggested_if_its_name_is_similar() {
+    refused(&["nosuch"], 2, &["nosuch"]);
+    let error = |name: &str| text(&host(&[name]).stderr);
+    assert!(!error("nosuch").contains("similar"), "{}", error("nosuch"));
+    assert!(error("reduse").contains("'reduce'") && error("matmull").contains("'matmul'"), "{}", error("reduse"));
 }
 
 /// The rows that are finished when the user presses Ctrl-C are shown, and the files written.

@@ -49,7 +49,13 @@ fn settings_of_generated_data_need_generated_data() {
         let inputs: Vec<&str> = files.iter().flat_map(|file| ["--input", file.as_str()]).collect();
         let args = [&[family, "--device", "sim"], &setting[..], &inputs].concat();
         refused(&args, 2, &[setting[0], "--input", "cannot be used with"]);
+        let error = program::text(&program::host(&args).stderr);
+        let advice = format!("leave {} out, and give the mask as a second --input", setting[0]);
+        assert_eq!(error.contains(&advice), setting[0].starts_with("--mask"), "{error}");
     }
+    let one = ["conv2d", "--input", &f32, "--device", "sim"];
+    refused_in_a_line(&one, 2, &["2 --input (image, mask), not 1", "give the mask as another --input behind"]);
+    refused_in_a_line(&["matmul", "--input", &f32, "--input", &f32, "--input", &f32], 2, &["leave the others out"]);
     // Options for the interpretation of data can be combined with a file.
     let row =
         object(&["histogram", "--input", &u32, "--bins", "16", "--variant", "best", "--device", "sim", "--json"], 0);

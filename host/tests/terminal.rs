@@ -32,6 +32,10 @@ fn tables_fit_the_terminal() {
         for columns in [80, 100, 120] {
             let fitted = on(columns, args);
             assert!((1..=columns).contains(&widest(&fitted)), "{args:?} in {columns}:\n{fitted}");
+            // Excerpts of source files stay on one line.
+            let text = fitted.lines().filter(|line| !line.starts_with("             "));
+            let longest = text.map(|line| line.chars().count()).max();
+            assert!(longest <= Some(columns), "{args:?} in {columns}: {longest:?}\n{fitted}");
         }
     }
     let narrow = on(80, &RUNGS);

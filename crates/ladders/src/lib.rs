@@ -15,5 +15,6 @@ pub mod compare;
 pub mod peers;
 pub mod plot;
 pub mod table;
+pub mod wrap;
 
 pub use error::{Error, Result};

@@ -4,6 +4,7 @@
 //! spaces; columns of sentences are wrapped; columns are left out, those with the highest rank first. What was left out
 //! is said under the table.
 
+use crate::wrap::wrap;
 use comfy_table::{Attribute, Cell as Formatted, CellAlignment, Color, ColumnConstraint, Table, Width, presets};
 
 /// The surroundings of a text.
@@ -149,7 +150,8 @@ impl Grid {
         match left_out.as_slice() {
             [] => table.to_string(),
             names => {
-                format!("{table}\nleft out for lack of width: {} ({})", names.join(", "), self.elsewhere)
+                let line = format!("left out for lack of width: {} ({})", names.join(", "), self.elsewhere);
+                format!("{table}\n{}", wrap(&line, look.width, 2))
             }
         }
     }
@@ -253,7 +255,7 @@ mod tests {
 
     fn at(width: usize) -> String {
         let text = grid().render(Look { width: Some(width), colour: false });
-        let widest = text.lines().filter(|line| line.starts_with('|')).map(length).max().unwrap_or(0);
+        let widest = text.lines().map(length).max().unwrap_or(0);
         assert!(widest <= width, "{widest} of {width}:\n{text}");
         text
     }
@@ -270,10 +272,10 @@ mod tests {
         let text = at(80);
         assert!(text.contains("sectors") && text.contains("barriers") && text.contains("bank conflicts"), "{text}");
         assert!(text.lines().count() > 3 && !text.contains("left out"), "{text}");
-        let text = at(60);
+        let text = at(61);
         assert!(text.contains("left out for lack of width: barriers (--json has all)"), "{text}");
         let text = at(44);
-        assert!(text.ends_with("left out for lack of width: barriers, sectors (--json has all)"), "{text}");
+        assert!(text.ends_with("left out for lack of width: barriers,\n  sectors (--json has all)"), "{text}");
         assert!(!text.contains("bank conflicts"), "the heading is wrapped: {text}");
     }
 

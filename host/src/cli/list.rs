@@ -4,6 +4,7 @@ use super::exit::CLEAN;
 use super::{look, output, stdout};
 use ladders::kernels::{BlockRule, FAMILIES, failing};
 use ladders::table::{Column, Grid};
+use ladders::wrap::wrap;
 
 /// Options of the subcommand.
 #[derive(Debug, clap::Args)]
@@ -36,7 +37,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
             continue;
         }
         let ops = if family.ops.is_empty() { String::new() } else { format!("; ops: {}", family.ops.join(" ")) };
-        stdout::line(&format!("{}: {}{ops}; types: {}", family.name, family.idea, dtypes.join(" ")))?;
+        let heading = format!("{}: {}{ops}; types: {}", family.name, family.idea, dtypes.join(" "));
+        stdout::line(&wrap(&heading, look::stdout().width, 2))?;
         let columns = [
             Column::text("variant"),
             Column::sentences("idea", 24),

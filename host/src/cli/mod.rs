@@ -5,6 +5,7 @@ use ladders::error::Error;
 use ladders::kernels::{self, FAMILIES};
 use std::ffi::OsString;
 
+mod advice;
 mod bench;
 mod check;
 mod completions;
@@ -36,8 +37,7 @@ pub use exit::{describe, exit_code};
 /// # Errors
 /// The reason why the command could not do its work; [`exit_code`] gives the exit code for it.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
-    // clap prints help and usage errors itself, and ends the process with 0 or 2.
-    let matches = command().get_matches_from(args);
+    let matches = advice::matches(command(), args);
     look::choose(&matches);
     let (name, matches) = matches.subcommand().unwrap_or_else(|| unreachable!("clap requires a subcommand"));
     match name {

@@ -63,7 +63,16 @@ pub(super) fn read(family: &Family, options: &Options) -> Result<Option<Vec<Tens
     if options.input.len() != family.operands.len() {
         let names: Vec<_> = family.operands.iter().map(|operand| operand.name).collect();
         let (have, need) = (options.input.len(), family.operands.len());
-        return Err(Error::Usage(format!("{} takes {need} --input ({}), not {have}", family.name, names.join(", "))));
+        let advice = match names.get(have..).unwrap_or_default() {
+            [] => "leave the others out".to_owned(),
+            [missing] => format!("give the {missing} as another --input behind"),
+            missing => format!("give {} as further --input behind", missing.join(" and ")),
+        };
+        return Err(Error::Usage(format!(
+            "{} takes {need} --input ({}), not {have}: {advice}",
+            family.name,
+            names.join(", ")
+        )));
     }
     if options.input.iter().filter(|path| path.as_os_str() == STANDARD_INPUT).count() > 1 {
         return Err(Error::Usage("standard input can be read once: use files for the other operands".to_owned()));

@@ -181,7 +181,10 @@ impl State {
         if let Some(error) = self.failed.take() {
             note(error);
         }
-        note(format_args!("interrupted: {} rows were finished", self.rows().count()));
+        match self.rows().count() {
+            1 => note("interrupted: 1 row was finished"),
+            count => note(format_args!("interrupted: {count} rows were finished")),
+        }
     }
 
     fn object(&mut self, text: String) {

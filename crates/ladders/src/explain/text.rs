@@ -3,6 +3,7 @@
 use super::measures::{MEASURES, Measure};
 use super::page::{Page, Variant};
 use crate::table::{Cell, Column, Grid, Look, Tone};
+use crate::wrap::wrap;
 use std::fmt::Write;
 
 /// Renders tables and sentences; colours mark the better value of two.
@@ -10,13 +11,13 @@ pub fn render(page: &Page, look: Look) -> String {
     let mut out = format!("{}\nestimated for {}, from a cold cache\n\n", page.title, page.device.name);
     out += &measures(page, look);
     for variant in &page.variants {
-        write_variant(&mut out, variant);
+        write_variant(&mut out, variant, look);
     }
     if let [a, b] = page.variants.as_slice() {
-        let _ = writeln!(out, "\n{}", compare(a, b));
+        let _ = writeln!(out, "\n{}", wrap(&compare(a, b), look.width, 0));
     }
     if let Some(next) = &page.next {
-        let _ = writeln!(out, "\nnext rung: {next}");
+        let _ = writeln!(out, "\n{}", wrap(&format!("next rung: {next}"), look.width, 2));
     }
     out
 }
@@ -74,35 +75,39 @@ fn cell(measure: &Measure, value: f64, all: &[f64]) -> Cell {
     Cell::new(measure.unit.write(value), tone)
 }
 
-fn write_variant(out: &mut String, variant: &Variant) {
-    let _ = writeln!(out, "\n{}: {}", variant.name, variant.idea);
+fn write_variant(out: &mut String, variant: &Variant, look: Look) {
+    let mut wrapped = |text: String, width, indent| {
+        *out += &wrap(&text, width, indent);
+        out.push('\n');
+    };
+    wrapped(String::new(), look.width, 0);
+    wrapped(format!("{}: {}", variant.name, variant.idea), look.width, 2);
     match variant.verified {
         Some(true) => {}
         Some(false) => {
-            let _ = writeln!(out, "  WRONG RESULT: the kernel explained below computes something else");
+            wrapped("  WRONG RESULT: the kernel explained below computes something else".to_owned(), look.width, 4)
         }
-        None => {
-            let _ = writeln!(out, "  NOT JUDGED: there is no result to compare with");
-        }
+        None => wrapped("  NOT JUDGED: there is no result to compare with".to_owned(), look.width, 4),
     }
-    let _ = writeln!(out, "  about {:.1} us, limited by {}", variant.time_us, variant.limited_by());
-    let _ = writeln!(out, "  {}", variant.parts());
+    wrapped(format!("  about {:.1} us, limited by {}", variant.time_us, variant.limited_by()), look.width, 4);
+    wrapped(format!("  {}", variant.parts()), look.width, 4);
     if let Some(launch) = variant.longest() {
-        let _ = writeln!(out, "  {}", variant.heading_of_limits());
+        wrapped(format!("  {}", variant.heading_of_limits()), look.width, 4);
         for limit in launch.time.limits.iter().filter(|limit| limit.us >= 0.05 * launch.time.kernel_us) {
-            let _ = writeln!(out, "    {:<10} {:>9.1} us  {}", limit.name, limit.us, limit.why);
+            wrapped(format!("    {:<10} {:>9.1} us  {}", limit.name, limit.us, limit.why), look.width, 29);
         }
     }
-    let _ = writeln!(out, "  the lines that cost most:");
-    for line in &variant.lines {
-        let place = if line.file.is_empty() {
-            format!("PTX line {}", line.line)
+    wrapped("  the lines that cost most:".to_owned(), look.width, 4);
+    for costly in &variant.lines {
+        let place = if costly.file.is_empty() {
+            format!("PTX line {}", costly.line)
         } else {
-            format!("{}:{}", line.file, line.line)
+            format!("{}:{}", costly.file, costly.line)
         };
-        let _ = writeln!(out, "    {:>5.1} %  {place}", line.share * 100.0);
-        let _ = writeln!(out, "             {}", line.text);
-        let _ = writeln!(out, "             {}", line.reason);
+        wrapped(format!("    {:>5.1} %  {place}", costly.share * 100.0), look.width, 13);
+        // Excerpts of the source stay on one line.
+        wrapped(format!("             {}", costly.text), None, 0);
+        wrapped(format!("             {}", costly.reason), look.width, 13);
     }
 }
 
@@ -161,7 +166,7 @@ mod tests {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
         let tables = |text: &str| text.matches("what it means").count();
-        let widest = |text: &str| text.lines().filter(|line| line.starts_with('|')).map(str::len).max();
+        let widest = |text: &str| text.lines().map(|line| line.chars().count()).max();
         assert_eq!((tables(&text), widest(&text) <= Some(70)), (1, true), "{text}");
         let names: Vec<String> = (0..12).map(|k| format!("variant_{k}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();

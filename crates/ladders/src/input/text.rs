@@ -28,7 +28,20 @@ pub(super) fn vector(path: &Path, text: &str, dtype: Dtype) -> Result<Tensor> {
 /// The rows of a table of comma-separated values: a matrix, or a vector if the table has one column. A first row
 /// without any number has the names of the columns; a note says that it was left out.
 pub(super) fn table(path: &Path, text: &str, dtype: Dtype) -> Result<(Tensor, Vec<String>)> {
-    let wrong = |error: csv::Error| Error::input(path, format!("its rows cannot be read: {error}"));
+    let wrong = |error: csv::Error| match error.kind() {
+        csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
+            let line = pos.as_ref().map_or(0, csv::Position::line);
+            Error::input(
+                path,
+                format!(
+                    "the row of line {line} has {}, and the first row {expected_len}: give all rows as many, or name \
+                     the file .txt to read it as one vector",
+                    if *len == 1 { "1 number".to_owned() } else { format!("{len} numbers") }
+                ),
+            )
+        }
+        _ => Error::input(path, format!("its rows cannot be read ({error}): correct it, or name it .txt")),
+    };
     let mut reader = csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_reader(text.as_bytes());
     let mut records = reader.records().collect::<std::result::Result<Vec<_>, _>>().map_err(wrong)?;
     let mut notes = Vec::new();
@@ -103,7 +116,10 @@ mod tests {
         assert_eq!(read("1\n2\n3\n").expect("a column").0.shape(), [3]);
         assert_eq!(read("").expect("nothing").0.shape(), [0]);
         let error = read("1,2\n3\n").expect_err("ragged").to_string();
-        assert!(error.contains("x.csv") && error.contains("fields"), "{error}");
+        assert!(
+            error.contains("x.csv") && error.contains("the row of line 2 has 1 number, and the first row 2"),
+            "{error}"
+        );
         assert!(read("1,two\n").expect_err("no number").to_string().contains("`two` is no f32"));
         let bytes = table(path, "1,255", Dtype::U8).expect("bytes").0;
         assert_eq!(bytes.into_data(), Array::Bytes(Dtype::U8, vec![1, 255]));

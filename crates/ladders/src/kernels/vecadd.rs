@@ -98,13 +98,11 @@ impl<T: Element> Ladder for Sums<T> {
     }
 
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
-        match rung.kernel {
-            Planned::Here(Kernel { launcher, .. }) => vec![Entry::of(launcher)],
-            // The library adds short vectors by another rung's kernel.
-            Planned::ByLibrary => {
-                vec![Entry::of(best::vecadd_best::<T>), Entry::of(vectorised::vecadd_vectorised::<T>)]
-            }
-        }
+        vec![match rung.kernel {
+            Planned::Here(Kernel { launcher, .. }) => Entry::of(launcher),
+            // The library adds short vectors by the entry of `vectorised`, which belongs to that rung.
+            Planned::ByLibrary => Entry::of(best::vecadd_best::<T>),
+        }]
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {

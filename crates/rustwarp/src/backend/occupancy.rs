@@ -95,6 +95,7 @@ pub fn occupancies(image: &Image, question: &Question<'_>) -> Result<Vec<Occupan
             (None, None) => (estimate_registers(&program, entry).unwrap_or(0), Registers::Estimate),
         };
         let demand = Demand::of(&program, entry, question.block, question.shared, registers).map_err(usage)?;
+        require_shared(question, &profile, entry, demand.shared_bytes)?;
         let found = occupancy(&profile, &demand);
         Ok(Occupancy {
             entry: entry.to_owned(),
@@ -127,6 +128,24 @@ fn require_possible(question: &Question<'_>, profile: &Profile) -> Result<()> {
         return wrong("registers per thread", registers, 1, profile.registers_per_thread);
     }
     Ok(())
+}
+
+/// Checks that a block can have this much shared memory, static and dynamic.
+fn require_shared(question: &Question<'_>, profile: &Profile, entry: &str, bytes: u64) -> Result<()> {
+    let (name, most) = (&profile.name, u64::from(profile.shared_per_block));
+    if bytes <= most {
+        return Ok(());
+    }
+    let least = bytes.saturating_sub(question.shared);
+    let advice = match most.checked_sub(least) {
+        Some(0) => "give it no dynamic shared memory".to_owned(),
+        Some(room) => format!("give it at most {room} bytes of dynamic shared memory"),
+        None => "choose a device with more".to_owned(),
+    };
+    Err(Error::Argument(format!(
+        "a block of `{entry}` would have {bytes} bytes of shared memory, {least} of them static, and {name} allows \
+         {most}: {advice}"
+    )))
 }
 
 fn usage(stop: Stop) -> Error {

@@ -315,6 +315,12 @@ fn picture(problem: Problem<'_>, operation: Operation) -> Result<Picture> {
     let [rows, columns, channels] = match *shape {
         [rows, columns] => [rows, columns, 1],
         [rows, columns, channels @ (1 | 3)] => [rows, columns, channels],
+        [_, _, channels @ (2 | 4)] => {
+            return Err(Error::Usage(format!(
+                "the picture has {channels} channels, as of a file with an alpha channel (transparency), which picture \
+                 does not filter: save it without alpha, or filter it by conv2d, which takes any number of channels"
+            )));
+        }
         _ => {
             return Err(Error::Usage(format!(
                 "a picture is height x width, or height x width x 1 or 3 channels, not {}",
@@ -362,7 +368,10 @@ mod tests {
         };
         assert_eq!(problem(&made(&[2, 3, 3]), Operation::Grey).expect("a picture"), [2, 3]);
         assert_eq!(problem(&made(&[2, 3, 3]), Operation::Blur).expect("a picture"), [2, 3, 3]);
-        for shape in [&[6][..], &[2, 3, 4], &[1, 2, 3, 1]] {
+        for shape in [&[2, 3, 2][..], &[2, 3, 4]] {
+            assert!(problem(&made(shape), Operation::Scale).expect_err("no picture").contains("alpha channel"));
+        }
+        for shape in [&[6][..], &[2, 3, 5], &[1, 2, 3, 1]] {
             assert!(problem(&made(shape), Operation::Scale).expect_err("no picture").contains("height x width"));
         }
     }
