@@ -105,6 +105,22 @@ fn versions_occur_once_except_where_a_reason_is_given() {
 /// What the published crates require of rustc is at least what each of their dependencies requires. Clippy's
 /// `incompatible_msrv`, which the workspace denies, compares their own code with it.
 #[test]
+fn ci_compiles_with_the_rust_that_the_crates_state() {
+    let manifest: Table =
+        std::fs::read_to_string(root().join("Cargo.toml")).expect("a manifest").parse().expect("TOML");
+    let version = manifest["workspace"]["package"]["rust-version"].as_str().expect("a version").to_owned();
+    let workflow = std::fs::read_to_string(root().join(".github/workflows/ci.yml")).expect("the workflow");
+    let (_, job) = workflow.split_once("\n  msrv:\n").expect("a job `msrv`");
+    let job = job.split("\n\n").next().unwrap_or_default();
+    for step in [
+        format!("- uses: dtolnay/rust-toolchain@{version}\n"),
+        format!("- run: cargo +{version} check --workspace --all-features"),
+    ] {
+        assert!(job.contains(&step), "{step} in\n{job}");
+    }
+}
+
+#[test]
 fn dependencies_require_no_newer_rust_than_the_crates_state() {
     let metadata = metadata();
     let published = metadata.workspace_packages().into_iter().filter(|package| package.publish.is_none());
