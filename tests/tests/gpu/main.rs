@@ -4,6 +4,7 @@
 //! GPU, and some compare times.
 
 mod arrays;
+mod cudarc;
 mod families;
 mod speed;
 mod streams;
@@ -14,7 +15,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
-    let tests = [arrays::trials(), families::trials(), streams::trials(), speed::trials()];
+    let tests = [arrays::trials(), cudarc::trials(), families::trials(), streams::trials(), speed::trials()];
     libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit();
 }
 

@@ -29,6 +29,14 @@ struct Case {
 }
 
 const CASES: &[Case] = &[
+    Case { family: "vecadd", op: "", dtype: Dtype::F32, size: &[1 << 20], settings: &[] },
+    Case { family: "vecadd", op: "", dtype: Dtype::F32, size: &[1 << 24], settings: &[] },
+    Case { family: "scan", op: "sum", dtype: Dtype::F32, size: &[1 << 22], settings: &[] },
+    Case { family: "dot", op: "", dtype: Dtype::F32, size: &[1 << 20], settings: &[] },
+    Case { family: "transpose", op: "", dtype: Dtype::F32, size: &[4096, 4096], settings: &[] },
+    Case { family: "histogram", op: "", dtype: Dtype::U8, size: &[1 << 24], settings: &[] },
+    Case { family: "matmul", op: "", dtype: Dtype::F32, size: &[2048, 2048, 2048], settings: &[] },
+    Case { family: "conv1d", op: "", dtype: Dtype::F32, size: &[1 << 22], settings: &[("mask", "5")] },
     Case { family: "reduce", op: "max", dtype: Dtype::F64, size: &[1 << 20], settings: &[] },
     Case { family: "reduce", op: "min", dtype: Dtype::F64, size: &[1 << 22], settings: &[] },
     Case { family: "reduce", op: "sum", dtype: Dtype::F32, size: &[1 << 20], settings: &[] },
