@@ -132,7 +132,7 @@ fn require_possible(question: &Question<'_>, profile: &Profile) -> Result<()> {
 
 /// Checks that a block can have this much shared memory, static and dynamic.
 fn require_shared(question: &Question<'_>, profile: &Profile, entry: &str, bytes: u64) -> Result<()> {
-    let (name, most) = (&profile.name, u64::from(profile.shared_per_block));
+    let (name, most) = (&profile.name, profile.shared_per_block);
     if bytes <= most {
         return Ok(());
     }
