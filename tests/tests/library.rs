@@ -270,7 +270,7 @@ macro_rules! functions_on_floats {
         let x = device.upload(&values).expect("memory");
         assert_eq!(device.dot(&x, &x).expect("a product"), values.iter().map(|x| x * x).sum());
         // 5 x 7 times its transpose.
-        let sizes = Sizes { m: 5, n: 5, k: 7, transposed: [false, true], ..Sizes::default() };
+        let sizes = Sizes { m: 5, n: 5, k: 7, transposed: [false, true] };
         let row = |i: usize| &values[7 * i..7 * i + 7];
         let dot = |a: &[$t], b: &[$t]| a.iter().zip(b).map(|(a, b)| a * b).sum::<$t>();
         let product: Vec<$t> = (0..25).map(|i| dot(row(i / 5), row(i % 5))).collect();
