@@ -1,7 +1,7 @@
 //! `cargo generate` takes the template as `cargo xtask new` does.
 //!
-//! It runs every file through the template language Liquid, where `{{` and `{%` begin expressions and tags; `cargo xtask
-//! new` replaces the two placeholders only. Both give the same project if there is no other construct.
+//! It runs every file through the template language Liquid, where `{{` and `{%` begin expressions and tags; `cargo
+//! xtask new` replaces the two placeholders only. Both give the same project if there is no other construct.
 
 use std::{
     fs,

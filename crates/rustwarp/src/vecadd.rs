@@ -51,8 +51,9 @@ fn add_on<T: Element>(device: &Device, a: View<'_, T>, b: View<'_, T>) -> Result
 }
 
 /// Number of threads that run at the same time on a multiprocessor, at most. Up to as many, a thread for every 16 bytes
-/// hides more latency than `best`'s threads for 64 bytes, which leave three quarters of the device's slots empty. (H200,
-/// 2^20 elements of f32, cold: 7.46 us, and 8.06 us by `best`; at 2^24 52.7 us and 53.5 us, at 2^28 787 us and 755 us.)
+/// hides more latency than `best`'s threads for 64 bytes, which leave three quarters of the device's slots empty.
+/// (H200, 2^20 elements of f32, cold: 7.46 us, and 8.06 us by `best`; at 2^24 52.7 us and 53.5 us, at 2^28 787 us and
+/// 755 us.)
 const THREADS_PER_SM: usize = 2048;
 
 /// An addition of vectors with a number of elements of `T`, with its launch configuration. It can be launched any
@@ -67,8 +68,8 @@ pub struct Plan<T, H: Handle = Device> {
 }
 
 impl<T: Element, H: Handle> Plan<T, H> {
-    /// Plans an addition of vectors of `n` elements: a thread for every 16 bytes of short vectors, else a block for each
-    /// tile, unless the tuning gives another number.
+    /// Plans an addition of vectors of `n` elements: a thread for every 16 bytes of short vectors, else a block for
+    /// each tile, unless the tuning gives another number.
     ///
     /// # Errors
     /// [`Error::Argument`] for a tuning that the kernel does not support.

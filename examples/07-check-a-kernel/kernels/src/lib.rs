@@ -34,8 +34,8 @@ pub fn sum_blocks(values: &[u32], sums: &[AtomicU32], tile: SharedTile<u32, BLOC
 #[address_space(shared)]
 static mut CACHE: [MaybeUninit<u32>; BLOCK] = [const { MaybeUninit::uninit() }; BLOCK];
 
-/// The same on a raw pointer, without the barriers of the rounds: it is right wherever warps happen to run one after the
-/// other. A `SharedTile` does not have this mistake, since only `release` gives it back for the next round.
+/// The same on a raw pointer, without the barriers of the rounds: it is right wherever warps happen to run one after
+/// the other. A `SharedTile` does not have this mistake, since only `release` gives it back for the next round.
 ///
 /// # Safety
 /// It has none: the rounds race.
