@@ -3,7 +3,7 @@
 //!
 //! No thread is idle, and the loads into the tile are aligned; but every tap needs a test for which of the two applies.
 
-use super::{Frame, place};
+use super::{Frame, place, signal::Signal};
 use crate::filter::Sample;
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
@@ -18,6 +18,7 @@ pub const IDEA: &str = "a tile without its halo: no thread idles, and the halo c
 /// holds one element per thread; there is one thread per element.
 #[kernel(for T in [f32, f64])]
 pub unsafe fn conv1d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
+    let Some(signal) = Signal::new(input, frame) else { return };
     let tile = dynamic_shared_mem::<T>();
     let (tid, i) = (thread::thread_idx_x(), place());
     let inside = (i as usize) < input.len();
@@ -40,8 +41,7 @@ pub unsafe fn conv1d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, ou
         let x = match slot < width {
             // SAFETY: the slot was written, because it is inside the tile and the signal.
             true => unsafe { tile.add(slot as usize).read() },
-            // SAFETY: the caller upholds this function's contract.
-            false => unsafe { frame.element_at(input, under) },
+            false => signal.at(under),
         };
         sum = x.mul_add(mask[j], sum);
         under += frame.channels as i32;

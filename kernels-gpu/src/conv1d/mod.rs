@@ -24,6 +24,8 @@ pub mod channels;
 pub mod constant;
 pub mod tiled;
 
+mod signal;
+
 /// Default number of threads per block.
 pub const BLOCK: u32 = 256;
 
@@ -61,19 +63,6 @@ impl Frame {
         match source(sample, self.samples, self.border) {
             // SAFETY: `source` gives samples of the signal.
             Some(at) => unsafe { *input.get_unchecked((at * self.channels + channel) as usize) },
-            None => T::ZERO,
-        }
-    }
-
-    /// The element at a place in memory that may be before the signal or after it, by no more than the mask reaches.
-    ///
-    /// # Safety
-    /// `input` is a signal of this frame with at least one element.
-    #[inline(always)]
-    unsafe fn element_at<T: Sample>(&self, input: &[T], place: i32) -> T {
-        match self.source_at(place) {
-            // SAFETY: `source_at` gives places in the signal.
-            Some(at) => unsafe { *input.get_unchecked(at as usize) },
             None => T::ZERO,
         }
     }

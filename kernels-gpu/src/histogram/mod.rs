@@ -39,6 +39,14 @@ pub const BLOCK: u32 = 256;
 /// four bytes per bin.
 pub const SHARED_BINS: u32 = 48 * 1024 / 4;
 
+/// Adds 1 to a bin of `counts`; a number that is no bin's is not counted.
+#[inline(always)]
+fn count(counts: &[AtomicU64], bin: u32) {
+    if let Some(counter) = counts.get(bin as usize) {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 /// Adds to a bin of the result.
 ///
 /// # Safety

@@ -14,7 +14,7 @@
 //!
 //! Source: the dot-product slides (`docs/sources.md`).
 
-use cuda_std::thread;
+use cuda_std::{thread, view::DisjointSlice};
 
 pub mod one_per_warp;
 pub mod printf;
@@ -24,19 +24,12 @@ pub mod println;
 pub const BLOCK: u32 = 256;
 
 /// Doubles the calling thread's element, if it has one; returns its index and the value that was read.
-///
-/// # Safety
-/// `output` is as long as `input` and does not overlap it; no two threads have the same element.
 #[inline(always)]
-unsafe fn double(input: &[i32], output: *mut i32) -> Option<(usize, i32)> {
-    let i = thread::global_index();
-    if i >= input.len() {
-        return None;
-    }
-    let value = input[i];
-    // SAFETY: `i` is below the length, and no other thread has it.
-    unsafe { output.add(i).write(value.wrapping_mul(2)) };
-    Some((i, value))
+fn double(input: &[i32], mut output: DisjointSlice<i32>) -> Option<(usize, i32)> {
+    let i = thread::unique_index();
+    let (&value, out) = input.get(i.get()).zip(output.get_mut(i))?;
+    *out = value.wrapping_mul(2);
+    Some((i.get(), value))
 }
 
 /// Whether thread `i` is one of the `count` threads from `first` on.

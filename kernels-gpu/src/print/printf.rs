@@ -3,7 +3,7 @@
 //! format.
 
 use super::{double, prints};
-use cuda_std::{io::vprintf, kernel, thread};
+use cuda_std::{io::vprintf, kernel, thread, view::DisjointSlice};
 
 /// The idea in one line.
 pub const IDEA: &str = "C's `printf`: the thread stores the format and its arguments, and the host formats";
@@ -16,14 +16,11 @@ struct Arguments {
     value: i32,
 }
 
-/// Doubles all elements; threads `first` to `first + count - 1` of the grid print.
-///
-/// # Safety
-/// `output` is as long as `input` and does not overlap it; the launch has a thread for each element.
+/// Doubles all elements; threads `first` to `first + count - 1` of the grid print. The launch has a thread for each
+/// element.
 #[kernel]
-pub unsafe fn print_printf(input: &[i32], first: u32, count: u32, output: *mut i32) {
-    // SAFETY: the caller upholds this function's contract.
-    if let Some((i, value)) = unsafe { double(input, output) }
+pub fn print_printf(input: &[i32], first: u32, count: u32, output: DisjointSlice<i32>) {
+    if let Some((i, value)) = double(input, output)
         && prints(i, first, count)
     {
         let mut arguments = Arguments { block: thread::block_idx_x(), thread: thread::thread_idx_x(), value };

@@ -2,19 +2,16 @@
 //! piece.
 
 use super::{double, prints};
-use cuda_std::{kernel, println, thread};
+use cuda_std::{kernel, println, thread, view::DisjointSlice};
 
 /// The idea in one line.
 pub const IDEA: &str = "Rust's `println!`: formatted on the device, for any `Display`";
 
-/// Doubles all elements; threads `first` to `first + count - 1` of the grid print.
-///
-/// # Safety
-/// `output` is as long as `input` and does not overlap it; the launch has a thread for each element.
+/// Doubles all elements; threads `first` to `first + count - 1` of the grid print. The launch has a thread for each
+/// element.
 #[kernel]
-pub unsafe fn print_println(input: &[i32], first: u32, count: u32, output: *mut i32) {
-    // SAFETY: the caller upholds this function's contract.
-    if let Some((i, value)) = unsafe { double(input, output) }
+pub fn print_println(input: &[i32], first: u32, count: u32, output: DisjointSlice<i32>) {
+    if let Some((i, value)) = double(input, output)
         && prints(i, first, count)
     {
         println!("block {} thread {}: value is {value}", thread::block_idx_x(), thread::thread_idx_x());

@@ -13,22 +13,18 @@ use cuda_std::{
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Lowers `place[0]` to the index of the first element that is the same as `wanted[0]`: NaN is the same as NaN, and -0
-/// is not +0.
-///
-/// # Safety
-/// `wanted` has an element; `place[0]` was set before the launch and only this launch uses it.
+/// Lowers the first of `place` to the index of the first element that is the same as the first of `wanted`: NaN is the
+/// same as NaN, and -0 is not +0.
 #[kernel(for T in [f32, f64, i32, u32, i64, u64])]
-pub unsafe fn reduce_find<T: Number>(input: &[T], wanted: &[T], place: *mut u64) {
-    // SAFETY: `wanted` has an element; and during the launch every access to `place[0]` is atomic.
-    let (wanted, place) = unsafe { (*wanted.get_unchecked(0), AtomicU64::from_ptr(place)) };
-    let mut i = thread::global_index();
-    while i < input.len() && (i as u64) < place.load(Ordering::Relaxed) {
-        // SAFETY: below the length.
-        if unsafe { *input.get_unchecked(i) }.same(wanted) {
-            place.fetch_min(i as u64, Ordering::Relaxed);
+pub fn reduce_find<T: Number>(input: &[T], wanted: &[T], place: &[AtomicU64]) {
+    let (Some(&wanted), Some(place)) = (wanted.first(), place.first()) else { return };
+    for i in thread::unique_indices(input.len()) {
+        if i.get() as u64 >= place.load(Ordering::Relaxed) {
             return;
         }
-        i += thread::grid_stride();
+        if input[i].same(wanted) {
+            place.fetch_min(i.get() as u64, Ordering::Relaxed);
+            return;
+        }
     }
 }

@@ -6,7 +6,7 @@
 
 use super::{Max, Min, Op, Sum};
 use crate::number::Number;
-use cuda_std::{kernel, thread};
+use cuda_std::{kernel, thread, view::DisjointSlice};
 
 /// The idea in one line.
 pub const IDEA: &str =
@@ -15,21 +15,13 @@ pub const IDEA: &str =
 /// Default number of threads per block; any number works.
 pub const BLOCK: u32 = 256;
 
-/// Halves the input, rounded up, to `output`.
-///
-/// # Safety
-/// `output` has room for half of the input and does not overlap it; the grid has a thread for each of its elements.
+/// Halves the input, rounded up, to `output`, which has a thread for each of its elements.
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
-pub unsafe fn reduce_pairwise<O: Op<T>, T: Number>(input: &[T], output: *mut T) {
-    let half = input.len().div_ceil(2);
-    let i = thread::global_index();
-    if i < half {
-        // SAFETY: below the length; the element after it, half the vector away, is tested for.
-        let (first, second) = unsafe {
-            let second = if i + half < input.len() { *input.get_unchecked(i + half) } else { O::identity() };
-            (*input.get_unchecked(i), second)
-        };
-        // SAFETY: no other thread has this element of the output.
-        unsafe { output.add(i).write(O::combine(first, second)) };
+pub fn reduce_pairwise<O: Op<T>, T: Number>(input: &[T], mut output: DisjointSlice<T>) {
+    let (front, back) = input.split_at(input.len() - input.len() / 2);
+    let i = thread::unique_index();
+    if let (Some(&first), Some(out)) = (front.get(i.get()), output.get_mut(i)) {
+        let second = back.get(i.get()).copied().unwrap_or(O::identity());
+        *out = O::combine(first, second);
     }
 }

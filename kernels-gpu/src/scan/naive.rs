@@ -7,7 +7,7 @@
 
 use crate::number::Number;
 use crate::reduce::{Max, Min, Op, Sum};
-use cuda_std::{kernel, thread};
+use cuda_std::{kernel, thread, view::DisjointSlice};
 
 /// The idea in one line.
 pub const IDEA: &str = "Hillis and Steele over the whole array: log n launches, n log n additions";
@@ -17,22 +17,18 @@ pub const BLOCK: u32 = 256;
 
 /// One step: `output[i]` becomes element `i - step` combined with element `i`, or element `i` alone if there is no such
 /// element. Element `i` is `input[i - shift]`, or the identity: a `shift` of 1 in the first step makes the whole scan
-/// exclusive. The result is the same in every run.
-///
-/// # Safety
-/// At least one thread per element; `output` has as many elements as `input` and does not overlap it.
+/// exclusive. The result is the same in every run. The launch has at least one thread per element.
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
-pub unsafe fn scan_naive<O: Op<T>, T: Number>(input: &[T], shift: usize, step: usize, output: *mut T) {
-    let i = thread::global_index();
+pub fn scan_naive<O: Op<T>, T: Number>(input: &[T], shift: usize, step: usize, mut output: DisjointSlice<T>) {
+    let own = thread::unique_index();
+    let (i, Some(out)) = (own.get(), output.get_mut(own)) else { return };
     if i >= input.len() {
         return;
     }
-    // SAFETY: `j` is at most `i`, which is below the length.
-    let element = |j: usize| if j >= shift { unsafe { *input.get_unchecked(j - shift) } } else { O::identity() };
+    let element = |j: usize| if j >= shift { input[j - shift] } else { O::identity() };
     let mut value = element(i);
     if i >= step {
         value = O::combine(element(i - step), value);
     }
-    // SAFETY: `output` is as long as `input`, and no other thread has this `i`.
-    unsafe { output.add(i).write(value) };
+    *out = value;
 }

@@ -21,6 +21,7 @@ pub fn cases() -> Vec<Case> {
         crate::print::cases(),
         crate::guide::cases(),
         crate::view::cases(),
+        crate::rung::cases(),
         crate::parameters::cases(),
     ]
     .into_iter()

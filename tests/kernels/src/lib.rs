@@ -25,6 +25,7 @@ pub mod parameters;
 pub mod planted;
 pub mod pointer;
 pub mod print;
+pub mod rung;
 pub mod shared;
 pub mod texture;
 pub mod thread;

@@ -116,8 +116,8 @@ pub fn view_matrix(mut out: DisjointMatrix<u32>, step: u32) {
     }
 }
 
-/// The same by indices, whose tests may panic.
-#[kernel(allow(local_memory))]
+/// The same by indices.
+#[kernel]
 pub fn view_matrix_indexed(mut out: DisjointMatrix<u32>, step: u32) {
     for row in thread::unique_rows(out.rows()) {
         for i in row.columns(out.columns()) {
@@ -156,7 +156,7 @@ pub fn view_volume(mut out: DisjointVolume<u32>) {
 }
 
 /// The number of each element of a volume, for any grid of three dimensions.
-#[kernel(allow(local_memory))]
+#[kernel]
 pub fn view_volume_strided(mut out: DisjointVolume<u32>) {
     let (planes, rows, columns) = (out.planes(), out.rows(), out.columns());
     for plane in thread::unique_planes(planes) {
@@ -166,6 +166,14 @@ pub fn view_volume_strided(mut out: DisjointVolume<u32>) {
             }
         }
     }
+}
+
+/// Ones at the thread's own element of each shape, by indices whose tests panic outside.
+#[kernel]
+pub fn view_tests(mut vector: DisjointSlice<u32>, mut matrix: DisjointMatrix<u32>, mut volume: DisjointVolume<u32>) {
+    vector[thread::unique_index()] += 1;
+    matrix[thread::unique_index_2d()] += 1;
+    volume[thread::unique_index_3d()] += 1;
 }
 
 /// Reverses each block of 128 elements through shared memory.
@@ -330,6 +338,13 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
         Case::in_space("view_volume_strided", [2, 1, 1], [2, 3, 2])
             .output(&(0..3 * 4 * 7).collect::<Vec<u32>>())
             .calls(|at| view_volume_strided(view(at[0], 3 * 4 * 7).volume(3, 4, 7))),
+        Case::new("view_tests", 1, 32)
+            .updated(&[1; 32], &[2; 32])
+            .updated(&[2; 32], &[3; 32])
+            .updated(&[3; 32], &[4; 32])
+            .calls(|at| {
+                view_tests(view(at[0], 32), view(at[1], 32).matrix(1, 32), view(at[2], 32).volume(1, 1, 32))
+            }),
         Case::new("view_reverse", 3, 128)
             .input(&input)
             .output(&reversed)

@@ -1,6 +1,5 @@
 //! What outputs of every shape share: the elements at the thread's own index.
 
-use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Index, IndexMut};
 
@@ -8,12 +7,17 @@ use core::ops::{Index, IndexMut};
 ///
 /// # Safety
 /// `place` gives unequal places below the number of elements for unequal indices.
-pub unsafe trait Shape: Copy + fmt::Display {
+pub unsafe trait Shape: Copy {
     /// What a thread has of its own in a launch of as many dimensions.
-    type Index: Copy + fmt::Debug;
+    type Index: Copy;
 
     /// The number of the element at `index`, or `None` outside the view.
     fn place(self, index: Self::Index) -> Option<usize>;
+
+    /// Panics with the index and the sizes. They are passed on as numbers, since a struct of three would be stored to
+    /// local memory before the test that calls this.
+    #[track_caller]
+    fn outside(self, index: Self::Index) -> !;
 }
 
 /// Device memory of which each thread reaches the elements at its own indices: a kernel's output.
@@ -60,7 +64,7 @@ impl<T, S: Shape> Index<S::Index> for Disjoint<'_, T, S> {
     fn index(&self, index: S::Index) -> &T {
         match self.get(index) {
             Some(element) => element,
-            None => outside(index, self.shape),
+            None => self.shape.outside(index),
         }
     }
 }
@@ -72,14 +76,7 @@ impl<T, S: Shape> IndexMut<S::Index> for Disjoint<'_, T, S> {
         let shape = self.shape;
         match self.get_mut(index) {
             Some(element) => element,
-            None => outside(index, shape),
+            None => shape.outside(index),
         }
     }
-}
-
-#[cold]
-#[inline(never)]
-#[track_caller]
-fn outside<S: Shape>(index: S::Index, shape: S) -> ! {
-    panic!("index out of bounds: the view has {shape} but the index is {index:?}")
 }

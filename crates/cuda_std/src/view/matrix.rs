@@ -1,6 +1,5 @@
 //! An output in two dimensions.
 
-use core::fmt;
 use core::marker::PhantomData;
 
 use super::disjoint::{Disjoint, Shape};
@@ -38,12 +37,19 @@ unsafe impl Shape for Rows {
         let inside = index.row() < self.rows && index.column() < self.columns;
         inside.then(|| index.row() * self.columns + index.column())
     }
+
+    #[inline(always)]
+    #[track_caller]
+    fn outside(self, index: UniqueIndex2d) -> ! {
+        outside(self.rows, self.columns, index.row(), index.column())
+    }
 }
 
-impl fmt::Display for Rows {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the shape {:?}", [self.rows, self.columns])
-    }
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn outside(rows: usize, columns: usize, row: usize, column: usize) -> ! {
+    panic!("index out of bounds: the view has the shape [{rows}, {columns}] but the index is ({row}, {column})")
 }
 
 impl<T> DisjointMatrix<'_, T> {

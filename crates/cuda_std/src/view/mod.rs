@@ -27,6 +27,34 @@
 //!   [`unique_indices`](crate::thread::unique_indices), which is why a kernel can use both with one view.
 //! - On the host a view is made of a mutable borrow of the memory, so an output is not also an input.
 //!
+//! # Counters
+//! Elements that any thread changes are a slice of [`Atomic`](crate::atomic::Atomic), for which the host passes
+//! `SliceMut::atomic`:
+//!
+//! ```
+//! use cuda_std::atomic::{AtomicU32, Ordering};
+//! use cuda_std::prelude::*;
+//!
+//! /// Counts the bytes of each value.
+//! #[kernel]
+//! pub fn count(input: &[u8], counts: &[AtomicU32]) {
+//!     for i in thread::unique_indices(input.len()) {
+//!         if let Some(counter) = counts.get(usize::from(input[i])) {
+//!             counter.fetch_add(1, Ordering::Relaxed);
+//!         }
+//!     }
+//! }
+//! ```
+//!
+//! Nothing else changes them:
+//!
+//! ```compile_fail,E0594
+//! # use cuda_std::atomic::AtomicU32;
+//! fn reset(counts: &[AtomicU32], zero: fn() -> AtomicU32) {
+//!     counts[0] = zero();
+//! }
+//! ```
+//!
 //! # Shared memory
 //! A [`SharedTile`] belongs to the block. The block fills it together, and reads it after the barrier that ends the
 //! filling.

@@ -1,6 +1,5 @@
 //! An output in one dimension.
 
-use core::fmt;
 use core::marker::PhantomData;
 
 use super::disjoint::{Disjoint, Shape};
@@ -64,12 +63,19 @@ unsafe impl Shape for Length {
     fn place(self, index: UniqueIndex) -> Option<usize> {
         (index.get() < self.0).then(|| index.get())
     }
+
+    #[inline(always)]
+    #[track_caller]
+    fn outside(self, index: UniqueIndex) -> ! {
+        outside(self.0, index.get())
+    }
 }
 
-impl fmt::Display for Length {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} elements", self.0)
-    }
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn outside(len: usize, index: usize) -> ! {
+    panic!("index out of bounds: the view has {len} elements but the index is {index}")
 }
 
 impl<T> DisjointSlice<'_, T> {

@@ -1,6 +1,5 @@
 //! An output in three dimensions.
 
-use core::fmt;
 use core::marker::PhantomData;
 
 use super::disjoint::{Disjoint, Shape};
@@ -30,12 +29,22 @@ unsafe impl Shape for Planes {
         let inside = index.plane() < self.planes && index.row() < self.rows && index.column() < self.columns;
         inside.then(|| (index.plane() * self.rows + index.row()) * self.columns + index.column())
     }
+
+    #[inline(always)]
+    #[track_caller]
+    fn outside(self, index: UniqueIndex3d) -> ! {
+        outside(self.planes, self.rows, self.columns, index.plane(), index.row(), index.column())
+    }
 }
 
-impl fmt::Display for Planes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the shape {:?}", [self.planes, self.rows, self.columns])
-    }
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn outside(planes: usize, rows: usize, columns: usize, plane: usize, row: usize, column: usize) -> ! {
+    panic!(
+        "index out of bounds: the view has the shape [{planes}, {rows}, {columns}] but the index is ({plane}, {row}, \
+         {column})"
+    )
 }
 
 impl<T> DisjointVolume<'_, T> {

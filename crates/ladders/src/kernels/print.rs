@@ -8,7 +8,7 @@ use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Proble
 use crate::compare::Expected;
 use crate::error::Result;
 use crate::kernels::spelling::{BLOCK_SIZE, N};
-use cuda_std::launch::{Call, PtrMut, Slice};
+use cuda_std::launch::{Call, Slice, SliceMut};
 use kernels_gpu::print::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Value};
@@ -52,7 +52,7 @@ pub const FAMILY: Family = Family {
 struct Printing;
 
 /// A launcher that takes values, the first thread that prints, the number of such threads, and results.
-type Kernel = for<'a> fn(Slice<'a, i32>, u32, u32, PtrMut<'a, i32>) -> Call<'a>;
+type Kernel = for<'a> fn(Slice<'a, i32>, u32, u32, SliceMut<'a, i32>) -> Call<'a>;
 
 /// Values on a device.
 struct Values<'j> {
@@ -69,8 +69,18 @@ impl Ladder for Printing {
     fn rungs() -> Vec<Rung<Kernel>> {
         let (any, warps) = (BlockRule::Any { default: BLOCK }, BlockRule::WholeWarps { default: BLOCK });
         vec![
-            Rung { name: "println", idea: println::IDEA, block: any, kernel: println::print_println },
-            Rung { name: "printf", idea: printf::IDEA, block: any, kernel: printf::print_printf },
+            Rung {
+                name: "println",
+                idea: println::IDEA,
+                block: any,
+                kernel: |input, first, count, output| println::print_println(input, first, count, output).into(),
+            },
+            Rung {
+                name: "printf",
+                idea: printf::IDEA,
+                block: any,
+                kernel: |input, first, count, output| printf::print_printf(input, first, count, output).into(),
+            },
             Rung {
                 name: "one_per_warp",
                 idea: one_per_warp::IDEA,
@@ -118,7 +128,9 @@ impl Ladder for Printing {
         let grid =
             require_grid(blocks, &format!("{} of {n} values", rung.name), &format!("use a larger {BLOCK_SIZE}"))?;
         let output = rung.uninit::<i32>(n, "output")?;
-        let call = (rung.kernel)(input.slice(n), first, count, output.ptr());
+        // SAFETY: the plan borrows `output`, and reads it after the launch.
+        let doubled = unsafe { SliceMut::new(output.address(), n) };
+        let call = (rung.kernel)(input.slice(n), first, count, doubled);
         // SAFETY: the kernel's own launcher made the call, with as many results as values, and a thread for each.
         run(unsafe { Plan::of(call, Shape::linear(grid, rung.block), &output, &[n]) })
     }

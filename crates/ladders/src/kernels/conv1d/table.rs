@@ -3,7 +3,7 @@
 use crate::kernels::entry::Nothing;
 use crate::kernels::ladder::{Planned, Rung};
 use crate::kernels::{BlockRule, Entry};
-use cuda_std::launch::{Call, PtrMut, Slice};
+use cuda_std::launch::{Call, PtrMut, SafeCall, Slice, SliceMut};
 use kernels_gpu::conv1d::{BLOCK, Frame, basic, best, cached, channels, constant, tiled};
 use kernels_gpu::filter::{Part, Sample, TAPS, ZERO};
 use rustwarp::element::Element;
@@ -17,6 +17,14 @@ pub(super) struct Operands<'a, T> {
     pub frame: Frame,
     pub output: PtrMut<'a, T>,
     pub block: u32,
+}
+
+impl<'a, T> Operands<'a, T> {
+    /// The output as the argument of a kernel that takes a view.
+    fn out(&self) -> SliceMut<'a, T> {
+        // SAFETY: the output is as large as the input, and the plan of the launch borrows it until it has ended.
+        unsafe { SliceMut::new(self.output.address(), self.input.len()) }
+    }
 }
 
 /// The launches of a row of the table.
@@ -57,8 +65,8 @@ pub(super) fn rungs<T: Element + Sample>() -> Vec<Rung<Planned<Kernel<T>>>> {
             block: BlockRule::Any { default: BLOCK },
             kernel: Planned::Here(Kernel {
                 launch: |of| {
-                    let call = basic::conv1d_basic::<T>(of.input, of.mask, of.frame, of.output);
-                    Launch::new(call, per_element(of))
+                    let call = basic::conv1d_basic::<T>(of.input, of.mask, of.frame, of.out());
+                    Launch::new(call.into(), per_element(of))
                 },
                 kinds: &[[1, 1]],
                 by_taps: None,
@@ -142,10 +150,10 @@ fn per_element<T>(of: &Operands<'_, T>) -> [u32; 2] {
 fn launch_constant<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
     fn sized<'a, T: Element + Sample, const K: usize>(
         of: &Operands<'a, T>,
-        kernel: impl Fn(Slice<'a, T>, [T; K], Frame, PtrMut<'a, T>) -> Call<'a>,
+        kernel: impl Fn(Slice<'a, T>, [T; K], Frame, SliceMut<'a, T>) -> SafeCall<'a>,
     ) -> Launch<'a> {
         let mask = core::array::from_fn(|j| of.taps[j]);
-        Launch::new(kernel(of.input, mask, of.frame, of.output), per_element(of))
+        Launch::new(kernel(of.input, mask, of.frame, of.out()).into(), per_element(of))
     }
     match of.taps.len() {
         3 => sized(of, constant::conv1d_constant_sized::<T, 3>),
@@ -157,7 +165,7 @@ fn launch_constant<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> 
             let part = |(i, taps): (usize, &[T])| {
                 let part = Part { first: (i * TAPS) as u32, count: taps.len() as u32 };
                 let taps = core::array::from_fn(|j| taps.get(j).copied().unwrap_or(T::ZERO));
-                constant::conv1d_constant_any::<T>(of.input, taps, part, of.frame, of.output)
+                constant::conv1d_constant_any::<T>(of.input, taps, part, of.frame, of.out()).into()
             };
             let calls = of.taps.chunks(TAPS).enumerate().map(part).collect();
             Launch { calls, grid: per_element(of), shared: 0 }

@@ -6,7 +6,8 @@ use crate::kernels::Entry;
 use crate::kernels::ladder::{Chosen, Planned, Run};
 use crate::kernels::plan::Plan;
 use crate::kernels::spelling::GRID_SIZE;
-use cuda_std::launch::{Call, PtrMut, Slice};
+use cuda_std::atomic::AtomicU64;
+use cuda_std::launch::{Call, PtrMut, Slice, SliceMut};
 use kernels_gpu::histogram::{SHARED_BINS, Sample, best};
 use rustwarp::backend::{Buffer, Shape};
 use rustwarp::histogram::{self as library, Counted};
@@ -15,7 +16,7 @@ use rustwarp::histogram::{self as library, Counted};
 const THREADS_PER_SM: u32 = 2048;
 
 /// A launcher that takes input, bins, range, the arguments of the scheme, and the counts.
-type Global<T> = for<'a> fn(Slice<'a, T>, u32, [f64; 3], PtrMut<'a, u64>) -> Call<'a>;
+type Global<T> = for<'a> fn(Slice<'a, T>, u32, [f64; 3], Slice<'a, AtomicU64>) -> Call<'a>;
 type First<T> = for<'a> fn(Slice<'a, T>, u32, [f64; 3], u32, PtrMut<'a, u64>) -> Call<'a>;
 type Launch<T> = for<'a> fn(Slice<'a, T>, u32, [f64; 3], u32, u32, PtrMut<'a, u64>) -> Call<'a>;
 
@@ -107,7 +108,11 @@ pub(super) fn prepare<S: Counted>(
     let input = unsafe { Slice::<S>::new(input.address(), input.len()) };
     let counts = output.ptr();
     let calls = match scheme {
-        Scheme::Global(kernel) => vec![kernel(input, bins, range, counts)],
+        Scheme::Global(kernel) => {
+            // SAFETY: the plan borrows `output`, and reads it after the launch.
+            let counts = unsafe { SliceMut::new(output.address(), output.len()) };
+            vec![kernel(input, bins, range, counts.atomic())]
+        }
         Scheme::Launches(kernel) => (0..bins)
             .step_by(window as usize)
             .map(|first| kernel(input, bins, range, first, window.min(bins - first), counts))

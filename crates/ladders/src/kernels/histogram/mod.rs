@@ -91,13 +91,17 @@ impl<S: Counted> Ladder for Histogram<S> {
                 name: "contiguous",
                 idea: contiguous::IDEA,
                 block: any,
-                kernel: Planned::Here(Scheme::Global(contiguous::histogram_contiguous::<S>)),
+                kernel: Planned::Here(Scheme::Global(|input, bins, range, counts| {
+                    contiguous::histogram_contiguous::<S>(input, bins, range, counts).into()
+                })),
             },
             Rung {
                 name: "interleaved",
                 idea: interleaved::IDEA,
                 block: any,
-                kernel: Planned::Here(Scheme::Global(interleaved::histogram_interleaved::<S>)),
+                kernel: Planned::Here(Scheme::Global(|input, bins, range, counts| {
+                    interleaved::histogram_interleaved::<S>(input, bins, range, counts).into()
+                })),
             },
             Rung {
                 name: "shared",

@@ -10,6 +10,7 @@ use crate::kernels::generic::{Reduces, Reduction};
 use crate::kernels::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use crate::kernels::plan::Plan;
 use crate::kernels::{Entry, Job, Oracle, Problem, Work};
+use cuda_std::launch::{Call, SliceMut};
 use kernels_gpu::reduce::arg::{NOWHERE, reduce_arg};
 use kernels_gpu::reduce::{double_accumulator::Widen, find as search};
 use rustwarp::backend::{Buffer, Shape};
@@ -32,7 +33,7 @@ impl<O: Operation<T> + Reduces, T: Element + Widen> Ladder for Place<O, T> {
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
         match &rung.kernel {
             Planned::Here(kernel) if kernel.lists_search && O::REDUCTION == Reduction::Max => {
-                vec![Entry::of(search::reduce_find::<T>)]
+                vec![Entry::of(|input, wanted, place| Call::from(search::reduce_find::<T>(input, wanted, place)))]
             }
             Planned::Here(_) => Vec::new(),
             Planned::ByLibrary => vec![Entry::of(reduce_arg::<O, T>)],
@@ -65,13 +66,15 @@ impl<O: Operation<T> + Reduces, T: Element + Widen> Ladder for Place<O, T> {
             return run(Plan::of_library(plan.prepare(&input.buffer, &output)?, &output, &[1]));
         }
         with_value::<O, T>(rung, &input.buffer, n, &mut |plan, value| {
-            let call = search::reduce_find(input.buffer.slice(n), value.slice(1), output.ptr());
+            // SAFETY: the plan borrows `output`, and reads it after the launch.
+            let place = unsafe { SliceMut::new(output.address(), 1) };
+            let call = search::reduce_find(input.buffer.slice(n), value.slice(1), place.atomic());
             let fill = device.info().multiprocessors * (2048 / search::BLOCK);
             let shape = Shape::linear((n as u64).div_ceil(search::BLOCK.into()).min(fill.into()) as u32, search::BLOCK);
             let plan = plan.with_result(&output, &[1]).copy(&output, &nowhere);
             // SAFETY: the kernel's own launcher made the call; the value that it searches is present, and any grid is
             // valid.
-            run(unsafe { plan.launch(call, shape) })
+            run(unsafe { plan.launch(call.into(), shape) })
         })
     }
 }

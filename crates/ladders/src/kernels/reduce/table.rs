@@ -2,7 +2,7 @@
 
 use crate::kernels::ladder::{Planned, Rung};
 use crate::kernels::{BlockRule, Entry};
-use cuda_std::launch::{Call, PtrMut, Slice};
+use cuda_std::launch::{Call, PtrMut, Slice, SliceMut};
 use kernels_gpu::reduce::compensated::Compensate;
 use kernels_gpu::reduce::double_accumulator::{Accumulate, Widen};
 use kernels_gpu::reduce::*;
@@ -28,10 +28,10 @@ impl<T> Kernel<T> {
     pub(super) fn entries(&self, blocks: &[u32]) -> Vec<Entry> {
         match self.scheme {
             Scheme::Tree { ref kernel, .. } => blocks.iter().map(|&block| Entry::of(kernel.of(block))).collect(),
-            Scheme::Pairs(kernel)
-            | Scheme::GridStride { kernel, .. }
-            | Scheme::Split { kernel, .. }
-            | Scheme::Atomic(kernel) => vec![Entry::of(kernel)],
+            Scheme::Pairs(kernel) => vec![Entry::of(kernel)],
+            Scheme::GridStride { kernel, .. } | Scheme::Split { kernel, .. } | Scheme::Atomic(kernel) => {
+                vec![Entry::of(kernel)]
+            }
         }
     }
 
@@ -54,6 +54,9 @@ impl<T> From<Scheme<T>> for Kernel<T> {
 
 /// A launcher that takes the input, and the destination of the results.
 pub type Launcher<T> = for<'a> fn(Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>;
+
+/// A launcher that takes the input, and the destination of half as many results.
+pub type Pairs<T> = for<'a> fn(Slice<'a, T>, SliceMut<'a, T>) -> Call<'a>;
 
 /// The launcher for a block size.
 pub enum ForBlock<T: 'static> {
@@ -84,7 +87,7 @@ pub enum Scheme<T: 'static> {
     },
     /// A thread for each pair of elements, which writes `output[thread index]`, launched again on the results until one
     /// is left.
-    Pairs(Launcher<T>),
+    Pairs(Pairs<T>),
     /// A grid that fills the device, then one block for the partial results.
     GridStride {
         /// Number of elements that one thread reads in one round.
@@ -114,9 +117,11 @@ impl<T> Scheme<T> {
     ) -> Call<'a> {
         match self {
             Self::Tree { kernel, .. } => kernel.of(block)(input, partials),
-            Self::Pairs(kernel) | Self::GridStride { kernel, .. } | Self::Split { kernel, .. } => {
-                kernel(input, partials)
+            Self::Pairs(kernel) => {
+                // SAFETY: the launches borrow the memory of the results, and read it after this one.
+                kernel(input, unsafe { SliceMut::new(partials.address(), input.len().div_ceil(2)) })
             }
+            Self::GridStride { kernel, .. } | Self::Split { kernel, .. } => kernel(input, partials),
             Self::Atomic(kernel) => kernel(input, output),
         }
     }
@@ -193,7 +198,9 @@ pub(super) fn rungs<O: Operation<T>, T: Element + Widen>() -> Vec<Rung<Planned<K
             name: "pairwise",
             idea: pairwise::IDEA,
             block: BlockRule::Any { default: pairwise::BLOCK },
-            kernel: Planned::Here(Kernel::from(Scheme::Pairs(pairwise::reduce_pairwise::<O, T>))),
+            kernel: Planned::Here(Kernel::from(Scheme::Pairs(|input, output| {
+                pairwise::reduce_pairwise::<O, T>(input, output).into()
+            }))),
         },
         Rung {
             name: "divide_and_conquer",

@@ -5,7 +5,7 @@ use super::table::{Scheme, Sections};
 use crate::error::{Error, Result};
 use crate::kernels::plan::Plan;
 use crate::kernels::spelling::BLOCK_SIZE;
-use cuda_std::launch::{Call, Slice};
+use cuda_std::launch::{Call, Slice, SliceMut};
 use rustwarp::MAX_GRID;
 use rustwarp::backend::{Backend, Buffer, Shape};
 use rustwarp::element::Element;
@@ -197,8 +197,12 @@ impl<'d, T: Element> Scratch<'d, T> {
                     let last = (plan.steps.len() - 1 - number).is_multiple_of(2);
                     let to = if last { &self.scanned[0] } else { &self.between };
                     let shift = usize::from(exclusive && number == 0);
-                    calls.push((step(from, shift, distance as usize, to.ptr()), first));
-                    from = to.slice(plan.levels[0] as usize);
+                    let len = plan.levels[0] as usize;
+                    // SAFETY: the calls borrow both buffers. A step writes one and reads the other, which the step
+                    // before has written.
+                    let output = unsafe { SliceMut::new(to.address(), len) };
+                    calls.push((step(from, shift, distance as usize, output), first));
+                    from = to.slice(len);
                 }
             }
             Scheme::ScanThenAdd { sections, scan, add, .. } => {

@@ -2,13 +2,13 @@
 
 use crate::kernels::BlockRule;
 use crate::kernels::ladder::{Planned, Rung};
-use cuda_std::launch::{Call, PtrMut, Slice};
+use cuda_std::launch::{Call, PtrMut, Slice, SliceMut};
 use kernels_gpu::reduce::Op;
 use kernels_gpu::scan::*;
 use rustwarp::element::Element;
 
 /// A launcher that takes input, shift, distance of the elements to combine, and output.
-pub type Step<T> = for<'a> fn(Slice<'a, T>, usize, usize, PtrMut<'a, T>) -> Call<'a>;
+pub type Step<T> = for<'a> fn(Slice<'a, T>, usize, usize, SliceMut<'a, T>) -> Call<'a>;
 /// A launcher that takes input, 1 for exclusive, output, and the sections' totals.
 pub type Section<T> = for<'a> fn(Slice<'a, T>, u32, PtrMut<'a, T>, PtrMut<'a, T>) -> Call<'a>;
 /// A launcher that takes offsets, logarithm of a section's length, length, and output.
@@ -113,7 +113,9 @@ pub(super) fn rungs<O: Op<T>, T: Element>() -> Vec<Rung<Planned<Scheme<T>>>> {
             name: "naive",
             idea: naive::IDEA,
             block: BlockRule::Any { default: naive::BLOCK },
-            kernel: Planned::Here(Scheme::Steps(naive::scan_naive::<O, T>)),
+            kernel: Planned::Here(Scheme::Steps(|input, shift, step, output| {
+                naive::scan_naive::<O, T>(input, shift, step, output).into()
+            })),
         },
         Rung {
             name: "kogge_stone",
