@@ -16,8 +16,10 @@ pub fn histogram_contiguous<T: Sample>(input: &[T], bins: u32, range: [f64; 3], 
     let Some(counts) = counts.get(..bins as usize) else { return };
     let rule = T::rule(bins, range);
     let share = input.len().div_ceil(thread::grid_stride().max(1));
-    let begin = thread::global_index() * share;
-    for i in begin..input.len().min(begin + share) {
+    let mut i = thread::global_index() * share;
+    let end = input.len().min(i + share);
+    while i < end {
         count(counts, input[i].bin(rule));
+        i += 1;
     }
 }
