@@ -11,6 +11,8 @@ use core::marker::PhantomData;
 
 pub use core::sync::atomic::Ordering;
 
+#[cfg(not(target_arch = "nvptx64"))]
+mod counters;
 mod fence;
 mod float;
 mod integer;

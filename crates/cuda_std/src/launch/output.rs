@@ -2,9 +2,6 @@
 
 use core::marker::PhantomData;
 
-use super::Slice;
-use crate::atomic::{Atomic, Value};
-
 /// Device memory that a kernel takes as [`DisjointSlice<T>`](crate::view::DisjointSlice).
 ///
 /// It borrows the memory mutably, so the memory cannot be an input of the same call:
@@ -106,13 +103,6 @@ impl<'a, T> SliceMut<'a, T> {
         assert!(count == Some(self.len), "{} elements are not {planes} planes of {rows} rows of {columns}", self.len);
         require_sizes(&[planes, rows, columns]);
         VolumeMut { elements: self, planes, rows, columns }
-    }
-}
-
-impl<'a, T: Value> SliceMut<'a, T> {
-    /// The slice as counters that all threads change: the argument of a kernel that takes `&[Atomic<T>]`.
-    pub fn atomic(self) -> Slice<'a, Atomic<T>> {
-        Slice { address: self.address, len: self.len, marker: PhantomData }
     }
 }
 
