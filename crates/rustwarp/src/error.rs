@@ -1,10 +1,11 @@
 //! The error type of this library.
 
 use crate::diagnostic::Diagnostic;
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
-/// An error, whose message says what was attempted, on what, and what to do next.
-#[derive(Debug, thiserror::Error)]
+/// An error, whose message says what was attempted, on what, and what to do next. `Debug` is the message too, since a
+/// `main` or a test that returns the error prints that.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An argument is not valid, or beyond the limits of the kernels or of the device.
@@ -66,5 +67,23 @@ pub enum Error {
     Fault(Box<Diagnostic>),
 }
 
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 /// The library's result type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A test that ends with `?` prints the message as it is.
+    #[test]
+    fn debug_is_the_message() {
+        let error = Error::Argument("a block has 32 threads,\nnot \"33\"".to_owned());
+        assert_eq!(format!("{error:?}"), error.to_string());
+    }
+}

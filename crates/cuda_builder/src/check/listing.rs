@@ -41,6 +41,8 @@ pub(super) struct Instruction<'t> {
     pub place: Option<Place>,
     /// Whether it is from `core::sync::atomic`, used directly.
     pub is_core_atomic: bool,
+    /// Whether a dependency from a registry has the code.
+    pub is_dependency: bool,
 }
 
 /// A line of the source.
@@ -245,10 +247,15 @@ impl<'t> Reader<'t> {
         place
     }
 
+    /// The files of the current code, and of the calls that it is inlined at, from the innermost outwards.
+    fn sources(&self) -> impl Iterator<Item = &str> {
+        let places = std::iter::successors(self.current, |place| self.inlined.get(place).copied().flatten());
+        places.take(256).filter_map(|(file, ..)| self.files.get(&file)).map(String::as_str)
+    }
+
     /// Whether the code is from `core::sync::atomic`, and not used by `cuda_std`, which adds ordering and scope.
     fn is_core_atomic(&self) -> bool {
-        let files = std::iter::successors(self.current, |place| self.inlined.get(place).copied().flatten());
-        let mut names = files.take(256).filter_map(|(file, ..)| self.files.get(&file)).map(String::as_str);
+        let mut names = self.sources();
         names.next().is_some_and(|file| file.ends_with("core/src/sync/atomic.rs"))
             && !names.any(|file| file.contains("cuda_std/src/"))
     }
@@ -260,6 +267,7 @@ impl<'t> Reader<'t> {
         }
         let place = self.user_place();
         let is_core_atomic = self.is_core_atomic();
+        let is_dependency = self.sources().take_while(|file| is_library(file)).any(|file| file.contains(REGISTRY));
         let Some(function) = &mut self.function else { return };
         if let Some(name) = self.open_targets {
             function.targets.entry(name).or_default().extend(code.trim_end_matches(';').split(',').filter_map(label));
@@ -292,7 +300,8 @@ impl<'t> Reader<'t> {
             }
             let (opcode, operands) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
             let operands = operands.trim();
-            function.instructions.push(Instruction { guard, opcode, operands, place: place.clone(), is_core_atomic });
+            let place = place.clone();
+            function.instructions.push(Instruction { guard, opcode, operands, place, is_core_atomic, is_dependency });
         }
     }
 }
@@ -306,11 +315,12 @@ fn is_label(name: &str, rest: &str) -> bool {
     !name.is_empty() && !rest.starts_with(':') && !name.contains(char::is_whitespace)
 }
 
+/// Part of the name of every file of a dependency that cargo has from a registry.
+const REGISTRY: &str = "/registry/src/";
+
 /// Whether a file is library code, whose lines a user can't change.
 fn is_library(file: &str) -> bool {
-    ["/rust/library/", "/library/core/", "/rustc/", "/registry/src/", "cuda_std/src/"]
-        .iter()
-        .any(|part| file.contains(part))
+    ["/rust/library/", "/library/core/", "/rustc/", REGISTRY, "cuda_std/src/"].iter().any(|part| file.contains(part))
 }
 
 #[cfg(test)]

@@ -105,8 +105,9 @@ fn place(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<PathBuf> 
     }
     let list: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
     Err(Error::NoPtx(format!(
-        "the PTX of {package} is not built: run `cargo xtask build-ptx` in a checkout of Rustwarp (searched {}; \
-         RUSTWARP_PTX_DIR names another folder, such as the checkout's `target/ptx`)",
+        "the kernels of the library ({package}) are not in the program: run `cargo xtask embed` in the checkout of \
+         Rustwarp and build the program again; or run `cargo xtask build-ptx` there and set RUSTWARP_PTX_DIR to its \
+         `target/ptx` (searched {})",
         list.join(", ")
     )))
 }

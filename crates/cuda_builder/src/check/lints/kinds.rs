@@ -107,6 +107,8 @@ impl fmt::Display for Warning {
 pub(super) struct Found<'a> {
     /// The entry that is examined.
     pub entry: &'a str,
+    /// Its own line, for code that has none.
+    pub line: Option<Place>,
     /// The entries of each warning so far.
     pub all: BTreeMap<(Option<Place>, Lint, String), BTreeSet<String>>,
     /// Whether a lint is turned off for an entry.
@@ -117,7 +119,8 @@ impl Found<'_> {
     /// Adds a warning about the entry, unless it turns the lint off.
     pub fn add(&mut self, lint: Lint, place: Option<&Place>, what: impl Into<String>) {
         if !(self.allowed)(lint, self.entry) {
-            self.all.entry((place.cloned(), lint, what.into())).or_default().insert(self.entry.to_owned());
+            let place = place.or(self.line.as_ref()).cloned();
+            self.all.entry((place, lint, what.into())).or_default().insert(self.entry.to_owned());
         }
     }
 }

@@ -15,7 +15,8 @@ pub(super) fn local(listing: &Listing<'_>, code: &Code<'_>, flow: &Flow, found: 
         return;
     }
     for (_, one) in flow.warm(code).filter(|(_, one)| matches!(one.base(), "ld" | "st") && one.has("local")) {
-        found.add(Lint::LocalMemory, one.place.as_ref(), "access to local memory");
+        let what = if one.is_dependency { "access to local memory by a dependency" } else { "access to local memory" };
+        found.add(Lint::LocalMemory, one.place.as_ref(), what);
     }
 }
 

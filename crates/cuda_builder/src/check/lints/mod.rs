@@ -22,9 +22,10 @@ pub(crate) const ALLOW: &str = "rustwarp.allow.";
 /// `allowed` decides whether a lint is turned off for an entry.
 pub fn lint(ptx: &str, usages: &[Usage], allowed: &dyn Fn(Lint, &str) -> bool) -> Vec<Warning> {
     let listing = Listing::of(ptx);
-    let mut found = Found { entry: "", all: BTreeMap::new(), allowed };
+    let mut found = Found { entry: "", line: None, all: BTreeMap::new(), allowed };
     for code in listing.functions.iter().filter(|function| function.is_entry) {
         found.entry = code.name;
+        found.line = code.place.clone();
         let flow = Flow::of(code);
         memory::local(&listing, code, &flow, &mut found);
         memory::generic_shared(code, &flow, &mut found);

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use super::kinds::{Found, Lint};
 use crate::check::{
     flow::Flow,
-    listing::{Code, Instruction, Place},
+    listing::{Code, Instruction},
 };
 
-/// Reports arithmetic in f64 whose inputs are f32 values and constants, and whose result becomes an f32.
+/// Reports arithmetic in f64 whose inputs are f32 values and constants, and whose result becomes an f32. That of a
+/// dependency is its authors' choice, such as that of `libm::sinf`.
 pub(super) fn f64_of_f32(code: &Code<'_>, flow: &Flow, found: &mut Found<'_>) {
     let mut writers: HashMap<&str, Vec<&Instruction<'_>>> = HashMap::new();
     for one in &code.instructions {
@@ -20,8 +21,9 @@ pub(super) fn f64_of_f32(code: &Code<'_>, flow: &Flow, found: &mut Found<'_>) {
     for (_, one) in flow.warm(code).filter(|(_, one)| back(one)) {
         let mut slice = Slice { writers: &writers, seen: HashMap::new(), converted: false, arithmetic: None };
         let closed = one.read().all(|register| slice.follow(register));
-        if let Some(place) = slice.arithmetic.filter(|_| closed && slice.converted) {
-            found.add(Lint::F64Arithmetic, place.or(one.place.as_ref()), "arithmetic in f64 on f32 values");
+        if let Some(last) = slice.arithmetic.filter(|last| closed && slice.converted && !last.is_dependency) {
+            let place = last.place.as_ref().or(one.place.as_ref());
+            found.add(Lint::F64Arithmetic, place, "arithmetic in f64 on f32 values");
         }
     }
 }
@@ -34,7 +36,7 @@ struct Slice<'a, 't> {
     /// Whether an f32 is among the inputs.
     converted: bool,
     /// The last arithmetic operation on the way to the result.
-    arithmetic: Option<Option<&'a Place>>,
+    arithmetic: Option<&'a Instruction<'t>>,
 }
 
 impl Slice<'_, '_> {
@@ -54,7 +56,7 @@ impl Slice<'_, '_> {
             "add" | "sub" | "mul" | "fma" | "div" | "sqrt" | "rcp" | "neg" | "abs" | "min" | "max"
                 if one.opcode.ends_with(".f64") =>
             {
-                self.arithmetic.get_or_insert(one.place.as_ref());
+                self.arithmetic.get_or_insert(one);
                 one.read().all(|input| self.follow(input))
             }
             "mov" => one.read().all(|input| self.follow(input)),

@@ -129,6 +129,32 @@ fn read_modify_writes_of_core_are_reported() {
     assert!(lint(&ptx, &[], &|_, _| false).is_empty(), "`cuda_std` adds what LLVM drops");
 }
 
+/// `libm::sinf` computes in f64 on purpose, and its local memory is slow all the same.
+#[test]
+fn f64_arithmetic_of_a_dependency_is_not_reported_and_its_local_memory_is() {
+    let text = |file: &str| {
+        let ptx = format!(
+            ".visible .entry k(\n)\n{{\n\t.loc\t1 3 1\n\tld.global.b32 \t%r1, [%rd1];\n\
+             \t.loc\t1 12 9\n\t.loc\t2 40 5, function_name $L__info_string0, inlined_at 1 12 9\n\
+             \tcvt.f64.f32 \t%rd2, %r1;\n\tmul.rn.f64 \t%rd3, %rd2, %rd2;\n\tcvt.rn.f32.f64 \t%r2, %rd3;\n\
+             \tst.local.b32 \t[%rd4], %r2;\n\t.loc\t2 0 0\n\tld.local.b32 \t%r3, [%rd4];\n\tret;\n}}\n\
+             \t.file\t1 \"src/lib.rs\"\n\t.file\t2 \"{file}\"\n"
+        );
+        let short = |one: &Warning| one.to_string().split("; help").next().unwrap_or_default().to_owned();
+        lint(&ptx, &[], &|_, _| false).iter().map(short).collect::<Vec<_>>()
+    };
+    let found = text("src/own.rs");
+    for lint in
+        ["f64_arithmetic: arithmetic in f64 on f32 values in `k`", "local_memory: access to local memory in `k`"]
+    {
+        assert!(found.iter().any(|line| line.ends_with(lint)), "{lint}: {found:?}");
+    }
+    let found = text("/h/registry/src/index/libm-0.2.16/src/math/sinf.rs");
+    assert!(!found.iter().any(|line| line.contains("f64_arithmetic")), "{found:?}");
+    assert!(found.contains(&"src/lib.rs:12:9: local_memory: access to local memory by a dependency in `k`".to_owned()));
+    assert!(found.iter().all(|line| line.starts_with("src/lib.rs:")), "each has a line: {found:?}");
+}
+
 #[test]
 fn spills_are_reported_at_the_kernel() {
     let usage = Usage { entry: "k".to_owned(), spill_stores: 8, spill_loads: 12, ..Usage::default() };
