@@ -10,6 +10,8 @@ use std::sync::atomic::AtomicU64;
 pub struct Launch<'a> {
     /// Name of the `.entry`.
     pub entry: &'a str,
+    /// Instance of the program, each of which has global variables of its own.
+    pub instance: u64,
     /// Number of blocks in x, y, z.
     pub grid: [u32; 3],
     /// Number of threads of a block in x, y, z.

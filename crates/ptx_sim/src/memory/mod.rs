@@ -84,9 +84,9 @@ pub enum FreeError {
 }
 
 impl Memory {
-    /// Creates empty memory; `tracked` enables shadows of the initialisation state.
-    pub fn new(tracked: bool) -> Self {
-        let table = Table { list: Vec::new(), next: GLOBAL, freed: 0, tracked, heap: (0, 0), reshaped: 0 };
+    /// Creates empty memory whose addresses start at `first`; `tracked` enables shadows of the initialisation state.
+    pub fn new(first: u64, tracked: bool) -> Self {
+        let table = Table { list: Vec::new(), next: first.max(GLOBAL), freed: 0, tracked, heap: (0, 0), reshaped: 0 };
         Self { table: RwLock::new(table), generation: AtomicU64::new(1), launch: 0, textures: Vec::new() }
     }
 
@@ -117,13 +117,63 @@ impl Memory {
         base
     }
 
+    /// Returns the start of `bytes` addresses that no allocation gets, a multiple of `align`; `None` if there are none left.
+    pub fn reserve(&self, bytes: u64, align: u64) -> Option<u64> {
+        let mut table = self.write();
+        let base = table.next.checked_next_multiple_of(align.max(ALIGN))?;
+        table.next = base.checked_add(bytes)?.checked_add(2 * ALIGN - 1)? / ALIGN * ALIGN;
+        Some(base)
+    }
+
+    /// Adds memory that exists outside this table. All of it counts as written. Returns whether its addresses were free.
+    pub fn map(&self, base: u64, size: u64, name: &str, storage: Arc<Storage>) -> bool {
+        let mut table = self.write();
+        let at = table.list.partition_point(|allocation| allocation.base < base);
+        let live = |allocation: &&Allocation| allocation.storage.is_some();
+        let before = table.list[..at].iter().rfind(live).is_none_or(|before| before.base + before.size <= base);
+        let after = table.list[at..].iter().find(live).is_none_or(|after| base + size <= after.base);
+        if !before || !after {
+            return false;
+        }
+        // The host may use the same addresses again.
+        table.list.retain(|old| old.storage.is_some() || old.base + old.size <= base || base + size <= old.base);
+        let at = table.list.partition_point(|allocation| allocation.base < base);
+        let (name, owner) = (name.into(), Owner::Host);
+        let storage = Some(storage);
+        let mapped = Allocation { base, size, name, owner, freed: None, constant: false, storage, shadow: None };
+        table.list.insert(at, mapped);
+        table.freed = table.list.iter().filter(|allocation| allocation.storage.is_none()).count();
+        table.reshaped += 1;
+        true
+    }
+
+    /// Frees a variable of a program that is unloaded.
+    pub fn free_variable(&self, base: u64) {
+        let mut table = self.write();
+        if let Ok(at) = table.list.binary_search_by_key(&base, |allocation| allocation.base)
+            && table.list[at].owner == Owner::Program
+            && table.list[at].storage.take().is_some()
+        {
+            table.freed += 1;
+            table.reshaped += 1;
+        }
+    }
+
     fn place(&self, table: &mut Table, size: u64, name: &str, owner: Owner) -> Option<u64> {
         let storage = Arc::new(Storage::zeroed(size)?);
         let base = table.next;
         table.next = base.checked_add(size)?.checked_add(2 * ALIGN - 1)? / ALIGN * ALIGN;
         let shadow = if table.tracked { Some(Arc::new(Storage::zeroed(size.div_ceil(4))?)) } else { None };
         let (name, storage) = (name.into(), Some(storage));
-        table.list.push(Allocation { base, size, name, owner, freed: None, constant: false, storage, shadow });
+        let new = Allocation { base, size, name, owner, freed: None, constant: false, storage, shadow };
+        if table.list.last().is_none_or(|last| last.base < base) {
+            table.list.push(new);
+        } else {
+            // Mapped memory lies above.
+            let at = table.list.partition_point(|allocation| allocation.base < base);
+            table.list.insert(at, new);
+            table.reshaped += 1;
+        }
         Some(base)
     }
 
@@ -203,6 +253,14 @@ impl Memory {
         let fits = offset.checked_add(size)? <= allocation.size;
         let storage = allocation.storage.as_ref().filter(|_| fits)?;
         Some((storage.clone(), offset))
+    }
+
+    /// Returns the live allocation that contains an address; one without bytes contains its start.
+    pub fn live_at(&self, address: u64) -> Option<Allocation> {
+        let table = self.read();
+        let allocation = table.at_or_before(address)?;
+        let inside = address - allocation.base < allocation.size.max(1);
+        (inside && allocation.storage.is_some()).then(|| allocation.clone())
     }
 
     /// Returns the freed allocation that contains an address.
@@ -298,7 +356,7 @@ mod tests {
 
     #[test]
     fn addresses_say_where_they_lie() {
-        let memory = Memory::new(false);
+        let memory = Memory::new(GLOBAL, false);
         let a = memory.alloc(100, "a").expect("alloc");
         let b = memory.alloc(8, "b").expect("alloc");
         assert_eq!(a % 256, 0);
@@ -318,7 +376,7 @@ mod tests {
 
     #[test]
     fn an_overrun_never_hits_a_neighbour() {
-        let memory = Memory::new(false);
+        let memory = Memory::new(GLOBAL, false);
         let allocated: Vec<(u64, u64)> =
             (0..1500).map(|size| (memory.alloc(size, "a").expect("alloc"), size)).collect();
         for &(base, size) in &allocated {
@@ -329,7 +387,7 @@ mod tests {
 
     #[test]
     fn who_allocated_frees() {
-        let memory = Memory::new(false);
+        let memory = Memory::new(GLOBAL, false);
         let site = crate::program::Site { function: 0, pc: 0 };
         let thread = crate::stop::Thread { block: [0; 3], thread: [0; 3] };
         let event = Event { program: 0, launch: 1, site, thread };
@@ -344,7 +402,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_notices_changes() {
-        let memory = Memory::new(false);
+        let memory = Memory::new(GLOBAL, false);
         let a = memory.alloc(100, "a").expect("alloc");
         let mut snapshot = memory.snapshot();
         assert!(snapshot.find(a + 99).is_some() && snapshot.find(a + 100).is_none());

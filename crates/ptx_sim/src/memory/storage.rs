@@ -8,6 +8,7 @@
 //! written.
 
 use std::alloc::{Layout, alloc_zeroed};
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 #[cfg(target_endian = "big")]
@@ -19,13 +20,40 @@ impl Atomic for AtomicU8 {}
 impl Atomic for AtomicU16 {}
 impl Atomic for AtomicU32 {}
 
-/// Zeroed memory in units of 8 bytes.
+/// Memory in units of 8 bytes: its own, or a part of the host's.
 #[derive(Debug)]
 pub struct Storage {
-    words: Box<[AtomicU64]>,
+    words: NonNull<[AtomicU64]>,
+    /// Whether `words` is a box of this storage.
+    owned: bool,
+}
+
+// SAFETY: the words are atomics, which any thread may access; by the contract of `Storage::over` the host's memory stays
+// valid as long as the storage.
+unsafe impl Send for Storage {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Storage {}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        if self.owned {
+            // SAFETY: `zeroed` made the words from a box, and nothing else frees them.
+            drop(unsafe { Box::from_raw(self.words.as_ptr()) });
+        }
+    }
 }
 
 impl Storage {
+    /// Returns a storage whose bytes are memory of the host, rounded up to words.
+    ///
+    /// # Safety
+    /// As long as the storage exists, `memory` must be readable and writable for `bytes` bytes rounded up to a multiple of
+    /// 8, and aligned to 8. The host accesses it in the same way as another thread's memory.
+    pub unsafe fn over(memory: NonNull<u8>, bytes: u64) -> Self {
+        let words = usize::try_from(bytes.div_ceil(8)).unwrap_or(usize::MAX / 8);
+        Self { words: NonNull::slice_from_raw_parts(memory.cast(), words), owned: false }
+    }
+
     /// Allocates room for `bytes`; `None` if the host has not enough memory. Pages are not touched before they are
     /// used.
     pub fn zeroed(bytes: u64) -> Option<Self> {
@@ -39,7 +67,8 @@ impl Storage {
         // SAFETY: `start` comes from the global allocator with the layout of exactly this slice, it is not aliased, and
         // all-zero bytes are valid `AtomicU64`s.
         let words = unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, words)) };
-        Some(Self { words })
+        // Kept as a pointer, so that a storage of the host's memory has the same form.
+        Some(Self { words: NonNull::from(Box::leak(words)), owned: true })
     }
 
     /// Returns all bytes.
@@ -63,7 +92,8 @@ impl Storage {
     /// Returns all aligned 64-bit words.
     #[inline(always)]
     pub fn u64(&self) -> &[AtomicU64] {
-        &self.words
+        // SAFETY: the words are valid as long as `self`: its own, or by the contract of `over`.
+        unsafe { self.words.as_ref() }
     }
 
     /// Returns the same memory as smaller atomics.
@@ -71,7 +101,7 @@ impl Storage {
     fn view<T: Atomic>(&self) -> &[T] {
         const { assert!(size_of::<T>() <= 8 && align_of::<T>() <= 8 && 8 % size_of::<T>() == 0) };
         let len = self.words.len() * (8 / size_of::<T>());
-        debug_assert_eq!(len * size_of::<T>(), size_of_val(&*self.words));
+        debug_assert_eq!(len * size_of::<T>(), size_of_val(self.u64()));
         // SAFETY: `T` is an atomic integer: any bytes are valid, and shared writes are allowed. The memory is aligned
         // for u64, `len` elements of `T` fill it exactly, and it lives as long as `self` is borrowed.
         unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast::<T>(), len) }
@@ -135,7 +165,7 @@ impl Storage {
             cell.store(*byte, Relaxed);
         }
         let start = offset + head.len();
-        for (cell, word) in self.words[start / 8..].iter().zip(words) {
+        for (cell, word) in self.u64()[start / 8..].iter().zip(words) {
             cell.store(word.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)), Relaxed);
         }
         for (cell, byte) in self.u8()[offset + bytes.len() - tail.len()..].iter().zip(tail) {
@@ -153,7 +183,7 @@ impl Storage {
         }
         let start = offset + head.len();
         let mut words = rest.chunks_exact_mut(8);
-        for (word, cell) in words.by_ref().zip(&self.words[start / 8..]) {
+        for (word, cell) in words.by_ref().zip(&self.u64()[start / 8..]) {
             word.copy_from_slice(&cell.load(Relaxed).to_le_bytes());
         }
         let tail = words.into_remainder();

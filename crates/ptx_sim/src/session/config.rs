@@ -32,6 +32,8 @@ pub struct Config {
     /// Limit on the host memory in bytes that a launch may use for registers, stacks and shared memory of the resident
     /// blocks.
     pub host_bytes: u64,
+    /// Lowest address of device memory, if it is above the usual one: the addresses of several machines can differ.
+    pub first_address: u64,
     /// Whether to record a trace for [`explain`](crate::explain), at about half the speed. The checkers are off in such
     /// a run.
     pub trace: Option<Trace>,
@@ -66,6 +68,7 @@ impl Default for Config {
             seed: None,
             fuel: None,
             host_bytes: 16 << 30,
+            first_address: 0,
             trace: None,
             progress: None,
         }

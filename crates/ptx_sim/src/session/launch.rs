@@ -32,7 +32,7 @@ impl Machine {
     pub fn launch(&mut self, program: &Program, launch: &Launch<'_>) -> Result<Report, Stop> {
         let entry = entry::entry(program, launch.entry)?;
         linkage::linked(program, entry)?;
-        let number = self.load(program)?;
+        let number = self.loaded(program, launch.instance)?;
         let checks = self.config.checks;
         let loaded = &mut self.modules[number];
         let layout = loaded.module.layout(program, entry);

@@ -14,12 +14,15 @@ use crate::memory::{FreeError, Memory, address};
 use crate::program::{Program, Space};
 use crate::stop::{Diagnostic, Stop, StopKind};
 use crate::texture::Texture;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// A program that the machine has loaded.
 #[derive(Debug)]
 struct Loaded {
     module: Module,
+    /// Instance of the program; `None` once unloaded.
+    instance: Option<u64>,
     /// Registers that each instruction reads and writes, by function, and whether integer arithmetic is checked for
     /// overflow. `None` before the first launch that tracks undefined values.
     plans: Option<(bool, Arc<[Plan]>)>,
@@ -37,7 +40,7 @@ pub struct Machine {
 impl Machine {
     /// Creates a machine with empty memory.
     pub fn new(config: Config) -> Self {
-        let memory = Memory::new(config.checks.uninit);
+        let memory = Memory::new(config.first_address, config.checks.uninit);
         Self { config, memory, modules: Vec::new(), next_constant: 0 }
     }
 
@@ -85,6 +88,67 @@ impl Machine {
         })
     }
 
+    /// Returns the start of `bytes` addresses that no allocation of this machine gets, a multiple of `align`: a place for
+    /// memory of the host.
+    ///
+    /// # Errors
+    /// `out-of-memory` when no addresses are left.
+    pub fn reserve(&mut self, bytes: u64, align: u64) -> Result<u64, Stop> {
+        self.memory
+            .reserve(bytes, align)
+            .ok_or_else(|| Stop::usage("out-of-memory", format!("no addresses are left for {bytes} bytes")))
+    }
+
+    /// Lets kernels access memory of the host at the host's address; [`Machine::free`] ends it. `name` identifies the
+    /// memory in reports. All of it counts as written, since the host's writes are not observed.
+    ///
+    /// # Errors
+    /// `overlap` when another live allocation has some of the addresses.
+    ///
+    /// # Safety
+    /// Until it is freed and no launch runs, the memory must be readable and writable from `memory` rounded down to a
+    /// multiple of 8 to its end rounded up to one. The host accesses it as it would another thread's memory.
+    pub unsafe fn map(&mut self, memory: NonNull<u8>, bytes: u64, name: &str) -> Result<(), Stop> {
+        let before = memory.addr().get() % 8;
+        // SAFETY: by contract the bytes from the multiple of 8 on are valid.
+        let start = unsafe { memory.sub(before) };
+        let (base, size) = (start.addr().get() as u64, bytes.saturating_add(before as u64));
+        // SAFETY: by contract, and `start` is a multiple of 8.
+        let storage = Arc::new(unsafe { Storage::over(start, size) });
+        if self.memory.map(base, size, name, storage) {
+            return Ok(());
+        }
+        let near = self.memory.describe(base);
+        Err(Stop::usage("overlap", format!("cannot map {bytes} bytes of the host at {base:#x}: {near}")))
+    }
+
+    /// Lets kernels of this machine access an allocation of another one at the same address; [`Machine::free`] ends it.
+    ///
+    /// # Errors
+    /// `out-of-bounds` when the other machine has no allocation there; `overlap` when this one has.
+    pub fn share(&mut self, other: &Self, address: u64) -> Result<(), Stop> {
+        let Some(allocation) = other.memory.live_at(address) else {
+            let near = other.memory.describe(address);
+            return Err(Stop::usage("out-of-bounds", format!("{address:#x} is not memory of the other device: {near}")));
+        };
+        let Some(storage) = allocation.storage else { return Ok(()) };
+        if self.memory.map(allocation.base, allocation.size, &allocation.name, storage) {
+            return Ok(());
+        }
+        let near = self.memory.describe(address);
+        Err(Stop::usage("overlap", format!("cannot share the memory at {address:#x}: {near}")))
+    }
+
+    /// Returns start and size in bytes of the live allocation that contains an address.
+    pub fn allocation(&self, address: u64) -> Option<(u64, u64)> {
+        self.memory.live_at(address).map(|allocation| (allocation.base, allocation.size))
+    }
+
+    /// Describes an address relative to the nearest allocation.
+    pub fn describe(&self, address: u64) -> String {
+        self.memory.describe(address)
+    }
+
     /// Copies bytes from the host to the device.
     ///
     /// # Errors
@@ -130,7 +194,15 @@ impl Machine {
     /// `unknown-symbol` when the program has no such variable; `out-of-memory` when the host has no room for its
     /// variables.
     pub fn symbol(&mut self, program: &Program, name: &str) -> Result<(u64, u64), Stop> {
-        let module = self.load(program)?;
+        self.symbol_of(program, 0, name)
+    }
+
+    /// As [`Machine::symbol`], of an instance of the program.
+    ///
+    /// # Errors
+    /// As [`Machine::symbol`].
+    pub fn symbol_of(&mut self, program: &Program, instance: u64, name: &str) -> Result<(u64, u64), Stop> {
+        let module = self.loaded(program, instance)?;
         let placed = program.variables.iter().zip(self.modules[module].module.addresses.iter());
         let mut wanted = placed.filter(|(variable, _)| variable.name == name && variable.space != Space::Shared);
         match wanted.next() {
@@ -164,12 +236,33 @@ impl Machine {
         Ok(texture_handle(self.memory.textures.len() - 1))
     }
 
-    fn load(&mut self, program: &Program) -> Result<usize, Stop> {
-        if let Some(at) = self.modules.iter().position(|known| known.module.source == program.source) {
+    /// Places the variables of an instance of a program in memory, unless they are.
+    ///
+    /// # Errors
+    /// `out-of-memory` when the host has no room for its variables; `initialiser` if an initial value differs by kernel.
+    pub fn load(&mut self, program: &Program, instance: u64) -> Result<(), Stop> {
+        self.loaded(program, instance).map(|_| ())
+    }
+
+    /// Frees the variables of an instance of a program. A later launch of it places them again.
+    pub fn unload(&mut self, program: &Program, instance: u64) {
+        let is = |known: &&mut Loaded| known.instance == Some(instance) && known.module.source == program.source;
+        let Some(known) = self.modules.iter_mut().find(is) else { return };
+        known.instance = None;
+        known.plans = None;
+        let placed = program.variables.iter().zip(known.module.addresses.iter());
+        for (variable, address) in placed.filter(|(variable, _)| variable.space != Space::Shared) {
+            self.memory.free_variable(address + address::window(variable.space));
+        }
+    }
+
+    pub(crate) fn loaded(&mut self, program: &Program, instance: u64) -> Result<usize, Stop> {
+        let is = |known: &Loaded| known.instance == Some(instance) && known.module.source == program.source;
+        if let Some(at) = self.modules.iter().position(is) {
             return Ok(at);
         }
         let module = Module::load(program, self.modules.len(), &self.memory, &mut self.next_constant)?;
-        self.modules.push(Loaded { module, plans: None });
+        self.modules.push(Loaded { module, instance: Some(instance), plans: None });
         Ok(self.modules.len() - 1)
     }
 

@@ -1,0 +1,273 @@
+//! Contexts.
+
+use crate::code::{Answer, Code};
+use crate::entry::{api, put, put_if};
+use crate::state::{Handle, State, changed, current, pop, push, replace, state, top, wait_until};
+
+/// Version of the API that contexts report.
+const API_VERSION: u32 = 3020;
+
+api! {
+    cuDevicePrimaryCtxRetain(context: *mut Handle, device: i32) {
+        let mut state = state()?;
+        let primary = primary(&mut state, device)?;
+        state.device(device)?.retained += 1;
+        put(context, primary)
+    }
+
+    cuDevicePrimaryCtxRelease_v2(device: i32) { release(device) }
+
+    cuDevicePrimaryCtxRelease(device: i32) { release(device) }
+
+    cuDevicePrimaryCtxReset_v2(device: i32) { reset(device) }
+
+    cuDevicePrimaryCtxReset(device: i32) { reset(device) }
+
+    cuDevicePrimaryCtxSetFlags_v2(device: i32, flags: u32) {
+        state()?.device(device)?.primary_flags = flags;
+        Ok(())
+    }
+
+    cuDevicePrimaryCtxSetFlags(device: i32, flags: u32) {
+        state()?.device(device)?.primary_flags = flags;
+        Ok(())
+    }
+
+    cuDevicePrimaryCtxGetState(device: i32, flags: *mut u32, active: *mut i32) {
+        let mut state = state()?;
+        let device = state.device(device)?;
+        put(flags, device.primary_flags)?;
+        put(active, i32::from(device.retained > 0))
+    }
+
+    cuCtxCreate_v2(context: *mut Handle, flags: u32, device: i32) { create(context, flags, device) }
+
+    cuCtxCreate_v3(context: *mut Handle, _affinity: *const u8, _count: i32, flags: u32, device: i32) {
+        create(context, flags, device)
+    }
+
+    cuCtxCreate_v4(context: *mut Handle, _parameters: *const u8, flags: u32, device: i32) {
+        create(context, flags, device)
+    }
+
+    cuCtxDestroy_v2(context: Handle) {
+        let guard = state()?;
+        if !guard.contexts.contains_key(&context) {
+            return Err(Code::INVALID_CONTEXT);
+        }
+        let mut state = finish(guard, context);
+        state.destroy_context(context);
+        if top() == context {
+            pop();
+        }
+        Ok(())
+    }
+
+    cuCtxPushCurrent_v2(context: Handle) {
+        if !state()?.contexts.contains_key(&context) {
+            return Err(Code::INVALID_CONTEXT);
+        }
+        push(context)
+    }
+
+    cuCtxPopCurrent_v2(context: *mut Handle) {
+        drop(state()?);
+        let popped = pop().ok_or(Code::INVALID_CONTEXT)?;
+        put_if(context, popped);
+        Ok(())
+    }
+
+    cuCtxSetCurrent(context: Handle) {
+        if context != 0 && !state()?.contexts.contains_key(&context) {
+            return Err(Code::INVALID_CONTEXT);
+        }
+        replace(context)
+    }
+
+    cuCtxGetCurrent(context: *mut Handle) {
+        let state = state()?;
+        put(context, if state.contexts.contains_key(&top()) { top() } else { 0 })
+    }
+
+    cuCtxGetDevice(device: *mut i32) { put_device(device, top()) }
+
+    cuCtxGetDevice_v2(device: *mut i32, context: Handle) { put_device(device, if context == 0 { top() } else { context }) }
+
+    cuCtxGetFlags(flags: *mut u32) {
+        let state = state()?;
+        let context = current(&state)?;
+        put(flags, state.contexts.get(&context).map_or(0, |context| context.flags))
+    }
+
+    cuCtxSetFlags(flags: u32) {
+        let mut state = state()?;
+        let context = current(&state)?;
+        state.contexts.get_mut(&context).ok_or(Code::INVALID_CONTEXT)?.flags = flags;
+        Ok(())
+    }
+
+    cuCtxGetId(context: Handle, id: *mut u64) {
+        let context = if context == 0 { top() } else { context };
+        if !state()?.contexts.contains_key(&context) {
+            return Err(Code::INVALID_CONTEXT);
+        }
+        put(id, context as u64)
+    }
+
+    cuCtxSynchronize() {
+        let guard = state()?;
+        let context = current(&guard)?;
+        let state = finish(guard, context);
+        state.contexts.get(&context).and_then(|context| context.fault).map_or(Ok(()), Err)
+    }
+
+    cuCtxSynchronize_v2(context: Handle) {
+        let guard = state()?;
+        let context = if context == 0 { current(&guard)? } else { context };
+        if !guard.contexts.contains_key(&context) {
+            return Err(Code::INVALID_CONTEXT);
+        }
+        let state = finish(guard, context);
+        state.contexts.get(&context).and_then(|context| context.fault).map_or(Ok(()), Err)
+    }
+
+    cuCtxSetLimit(limit: u32, value: usize) {
+        let mut state = state()?;
+        let context = current(&state)?;
+        let limits = &mut state.contexts.get_mut(&context).ok_or(Code::INVALID_CONTEXT)?.limits;
+        default_limit(limit)?;
+        limits.insert(limit, value);
+        Ok(())
+    }
+
+    cuCtxGetLimit(value: *mut usize, limit: u32) {
+        let state = state()?;
+        let context = current(&state)?;
+        let set = state.contexts.get(&context).and_then(|context| context.limits.get(&limit).copied());
+        put(value, set.map_or_else(|| default_limit(limit), Ok)?)
+    }
+
+    cuCtxGetCacheConfig(config: *mut u32) { current(&*state()?)?; put(config, 0) }
+
+    cuCtxSetCacheConfig(_config: u32) { current(&*state()?).map(|_| ()) }
+
+    cuCtxGetSharedMemConfig(config: *mut u32) { current(&*state()?)?; put(config, 1) }
+
+    cuCtxSetSharedMemConfig(_config: u32) { current(&*state()?).map(|_| ()) }
+
+    cuCtxResetPersistingL2Cache() { current(&*state()?).map(|_| ()) }
+
+    cuCtxGetStreamPriorityRange(least: *mut i32, greatest: *mut i32) {
+        current(&*state()?)?;
+        put_if(least, 0);
+        put_if(greatest, -5);
+        Ok(())
+    }
+
+    cuCtxGetApiVersion(context: Handle, version: *mut u32) {
+        if !state()?.contexts.contains_key(&if context == 0 { top() } else { context }) {
+            return Err(Code::INVALID_CONTEXT);
+        }
+        put(version, API_VERSION)
+    }
+
+    cuCtxAttach(context: *mut Handle, flags: u32) {
+        if flags != 0 {
+            return Err(Code::INVALID_VALUE);
+        }
+        let context_of_thread = current(&*state()?)?;
+        put(context, context_of_thread)
+    }
+
+    cuCtxDetach(context: Handle) {
+        if state()?.contexts.contains_key(&context) { Ok(()) } else { Err(Code::INVALID_CONTEXT) }
+    }
+}
+
+/// Returns a device's primary context, which is created when it is first asked for.
+fn primary(state: &mut State, number: i32) -> Answer<Handle> {
+    let device = state.device(number)?;
+    let (index, flags) = (device.number, device.primary_flags);
+    if let Some(primary) = device.primary {
+        return Ok(primary);
+    }
+    let primary = state.create_context(index, flags);
+    state.device(number)?.primary = Some(primary);
+    Ok(primary)
+}
+
+fn release(number: i32) -> Answer {
+    let mut guard = state()?;
+    let device = guard.device(number)?;
+    device.retained = device.retained.checked_sub(1).ok_or(Code::INVALID_CONTEXT)?;
+    match device.primary {
+        Some(primary) if device.retained == 0 => {
+            let mut state = finish(guard, primary);
+            state.destroy_context(primary);
+            state.device(number)?.primary = None;
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn reset(number: i32) -> Answer {
+    let mut guard = state()?;
+    let Some(primary) = guard.device(number)?.primary else { return Ok(()) };
+    let mut state = finish(guard, primary);
+    state.destroy_context(primary);
+    // The handle stays valid for those who retained it.
+    let flags = state.device(number)?.primary_flags;
+    let device = state.device(number)?.number;
+    let fresh = state.create_context(device, flags);
+    let context = state.contexts.remove(&fresh);
+    if let Some(context) = context {
+        if let Some(stream) = state.streams.get_mut(&context.legacy) {
+            stream.context = primary;
+        }
+        state.contexts.insert(primary, context);
+    }
+    Ok(())
+}
+
+unsafe fn create(place: *mut Handle, flags: u32, device: i32) -> Answer {
+    let mut state = state()?;
+    let device = state.device(device)?.number;
+    let context = state.create_context(device, flags);
+    // SAFETY: the caller's pointer.
+    unsafe { put(place, context) }?;
+    push(context)
+}
+
+unsafe fn put_device(place: *mut i32, context: Handle) -> Answer {
+    let state = state()?;
+    let device = state.contexts.get(&context).map(|context| context.device).ok_or(Code::INVALID_CONTEXT)?;
+    // SAFETY: the caller's pointer.
+    unsafe { put(place, device as i32) }
+}
+
+/// Waits for all work of a context.
+pub(super) fn finish(
+    guard: std::sync::MutexGuard<'static, State>,
+    context: Handle,
+) -> std::sync::MutexGuard<'static, State> {
+    let work = guard.last_of(context);
+    let state = wait_until(guard, |state| work.iter().all(|token| state.has_ended(*token)));
+    changed();
+    state
+}
+
+/// The values of a new context: stack, printf buffer, heap, depth and pending launches of the device runtime, L2 fetch
+/// granularity, persisting L2, and those of later versions.
+fn default_limit(limit: u32) -> Answer<usize> {
+    match limit {
+        0 => Ok(1024),
+        1 => Ok(1 << 20),
+        2 => Ok(8 << 20),
+        3 => Ok(2),
+        4 => Ok(2048),
+        5 => Ok(128),
+        6..=8 => Ok(0),
+        _ => Err(Code::UNSUPPORTED_LIMIT),
+    }
+}

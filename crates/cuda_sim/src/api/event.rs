@@ -1,0 +1,105 @@
+//! Events.
+
+use crate::code::{Answer, Code};
+use crate::entry::{api, put};
+use crate::state::{Event, Handle, Operation, Token, current, state, wait_until};
+
+api! {
+    cuEventCreate(event: *mut Handle, flags: u32) {
+        let mut state = state()?;
+        let context = current(&state)?;
+        let new = state.handle();
+        state.events.insert(new, Event { context, flags, token: None, time: None, captured: None });
+        put(event, new)
+    }
+
+    cuEventDestroy_v2(event: Handle) { state()?.events.remove(&event).map(|_| ()).ok_or(Code::INVALID_HANDLE) }
+
+    cuEventRecord(event: Handle, stream: Handle) or cuEventRecord_ptsz { record(event, stream) }
+
+    cuEventRecordWithFlags(event: Handle, stream: Handle, _flags: u32) or cuEventRecordWithFlags_ptsz {
+        record(event, stream)
+    }
+
+    cuEventQuery(event: Handle) {
+        let state = state()?;
+        let event = state.events.get(&event).ok_or(Code::INVALID_HANDLE)?;
+        if let Some(code) = state.contexts.get(&event.context).and_then(|context| context.fault) {
+            return Err(code);
+        }
+        if event.token.is_none_or(|token| state.has_ended(token)) { Ok(()) } else { Err(Code::NOT_READY) }
+    }
+
+    cuEventSynchronize(event: Handle) {
+        let guard = state()?;
+        let known = guard.events.get(&event).ok_or(Code::INVALID_HANDLE)?;
+        let (token, context) = (known.token, known.context);
+        let state = wait_until(guard, |state| token.is_none_or(|token| state.has_ended(token)));
+        state.contexts.get(&context).and_then(|context| context.fault).map_or(Ok(()), Err)
+    }
+
+    cuEventElapsedTime(milliseconds: *mut f32, from: Handle, to: Handle) { elapsed(milliseconds, from, to) }
+
+    cuEventElapsedTime_v2(milliseconds: *mut f32, from: Handle, to: Handle) { elapsed(milliseconds, from, to) }
+
+    cuStreamWaitEvent(stream: Handle, event: Handle, _flags: u32) or cuStreamWaitEvent_ptsz {
+        let mut state = state()?;
+        let stream = state.stream(stream)?;
+        let event = state.events.get(&event).ok_or(Code::INVALID_HANDLE)?;
+        let (token, captured) = (event.token, event.captured.clone());
+        let Some((graph, nodes)) = captured else {
+            let captures = state.streams.get(&stream).is_some_and(|stream| stream.capture.is_some());
+            return match token {
+                _ if captures => Err(Code::STREAM_CAPTURE_ISOLATION),
+                Some(token) => state.enqueue_after(stream, Operation::Empty, vec![token]),
+                None => Ok(()),
+            };
+        };
+        let known = state.streams.get_mut(&stream).ok_or(Code::INVALID_HANDLE)?;
+        match &mut known.capture {
+            Some(capture) if capture.graph == graph => capture.after.extend(nodes),
+            Some(_) => return Err(Code::STREAM_CAPTURE_MERGE),
+            none => *none = Some(crate::state::Capture { graph, origin: false, after: nodes }),
+        }
+        Ok(())
+    }
+}
+
+fn record(event: Handle, stream: Handle) -> Answer {
+    let mut state = state()?;
+    let stream = state.stream(stream)?;
+    if !state.events.contains_key(&event) {
+        return Err(Code::INVALID_HANDLE);
+    }
+    let capture = state.streams.get(&stream).and_then(|stream| stream.capture.clone());
+    if let Some(capture) = capture {
+        if let Some(event) = state.events.get_mut(&event) {
+            event.captured = Some((capture.graph, capture.after));
+        }
+        return Ok(());
+    }
+    state.enqueue(stream, Operation::Record { event })?;
+    let number = state.last(stream).number;
+    if let Some(event) = state.events.get_mut(&event) {
+        event.captured = None;
+        event.token = Some(Token { stream, number });
+    }
+    Ok(())
+}
+
+unsafe fn elapsed(milliseconds: *mut f32, from: Handle, to: Handle) -> Answer {
+    let state = state()?;
+    let event = |event| state.events.get(&event).filter(|event| event.is_timed()).ok_or(Code::INVALID_HANDLE);
+    let (from, to) = (event(from)?, event(to)?);
+    let (Some(begun), Some(ended)) = (from.token, to.token) else { return Err(Code::INVALID_HANDLE) };
+    if !state.has_ended(begun) || !state.has_ended(ended) {
+        return Err(Code::NOT_READY);
+    }
+    let (Some(begun), Some(ended)) = (from.time, to.time) else { return Err(Code::NOT_READY) };
+    let seconds = match ended.checked_duration_since(begun) {
+        Some(after) => after.as_secs_f64(),
+        None => -begun.duration_since(ended).as_secs_f64(),
+    };
+    // SAFETY: the caller's pointer.
+    unsafe { put(milliseconds, (seconds * 1e3) as f32) }
+}

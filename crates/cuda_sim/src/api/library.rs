@@ -1,0 +1,79 @@
+//! Libraries, which are modules of all contexts, and their kernels.
+
+use super::module::{entries, load_in, put_functions, read_file};
+use crate::code::Code;
+use crate::entry::{api, name, put, put_if};
+use crate::state::{Handle, state};
+use std::ffi::{c_char, c_void};
+
+api! {
+    cuLibraryLoadData(
+        library: *mut Handle, code: *const u8, options: *const u32, values: *const *mut c_void, count: u32,
+        _library_options: *const u32, _library_values: *const *mut c_void, _library_count: u32,
+    ) {
+        let log = super::module::error_log(count, options, values)?;
+        put(library, load_in(&mut *state()?, code, 0, log)?)
+    }
+
+    cuLibraryLoadFromFile(
+        library: *mut Handle, path: *const c_char, options: *const u32, values: *const *mut c_void, count: u32,
+        _library_options: *const u32, _library_values: *const *mut c_void, _library_count: u32,
+    ) {
+        let image = read_file(&name(path)?)?;
+        let log = super::module::error_log(count, options, values)?;
+        put(library, load_in(&mut *state()?, image.as_ptr(), 0, log)?)
+    }
+
+    cuLibraryUnload(library: Handle) {
+        let mut state = state()?;
+        if !state.modules.contains_key(&library) {
+            return Err(Code::INVALID_HANDLE);
+        }
+        state.unload(library);
+        Ok(())
+    }
+
+    cuLibraryGetKernel(kernel: *mut Handle, library: Handle, entry: *const c_char) {
+        let entry = name(entry)?;
+        put(kernel, state()?.function_named(library, &entry)?)
+    }
+
+    cuLibraryGetModule(module: *mut Handle, library: Handle) {
+        if !state()?.modules.contains_key(&library) {
+            return Err(Code::INVALID_HANDLE);
+        }
+        put(module, library)
+    }
+
+    cuLibraryGetGlobal(address: *mut u64, bytes: *mut usize, library: Handle, symbol: *const c_char) {
+        let symbol = name(symbol)?;
+        let (start, size) = state()?.global(library, &symbol)?;
+        put_if(address, start);
+        put_if(bytes, size as usize);
+        Ok(())
+    }
+
+    cuLibraryGetManaged(_address: *mut u64, _bytes: *mut usize, library: Handle, _symbol: *const c_char) {
+        // Modules have no managed variables: a text with `.attribute(.managed)` is not loaded.
+        if state()?.modules.contains_key(&library) { Err(Code::NOT_FOUND) } else { Err(Code::INVALID_HANDLE) }
+    }
+
+    cuLibraryGetKernelCount(count: *mut u32, library: Handle) {
+        put(count, entries(&*state()?, library)?.len() as u32)
+    }
+
+    cuLibraryEnumerateKernels(kernels: *mut Handle, count: u32, library: Handle) {
+        put_functions(kernels, count, library)
+    }
+
+    cuKernelGetFunction(function: *mut Handle, kernel: Handle) {
+        if !state()?.functions.contains_key(&kernel) {
+            return Err(Code::INVALID_HANDLE);
+        }
+        put(function, kernel)
+    }
+
+    cuKernelGetLibrary(library: *mut Handle, kernel: Handle) {
+        put(library, state()?.functions.get(&kernel).ok_or(Code::INVALID_HANDLE)?.module)
+    }
+}

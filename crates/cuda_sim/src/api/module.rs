@@ -1,0 +1,148 @@
+//! Modules.
+
+use crate::code::{Answer, Code};
+use crate::entry::{api, get, name, put, put_if};
+use crate::host_memory;
+use crate::image::{Refused, logged, text};
+use crate::state::{Handle, State, current, state};
+use std::ffi::{c_char, c_void};
+
+/// Options of the compiler: where it writes errors, and the size of that buffer.
+const ERROR_LOG: u32 = 5;
+const ERROR_LOG_SIZE: u32 = 6;
+const INFO_LOG_SIZE: u32 = 4;
+
+api! {
+    cuModuleLoad(module: *mut Handle, path: *const c_char) {
+        let image = read_file(&name(path)?)?;
+        put(module, load(image.as_ptr(), None)?)
+    }
+
+    cuModuleLoadData(module: *mut Handle, image: *const u8) { put(module, load(image, None)?) }
+
+    cuModuleLoadFatBinary(module: *mut Handle, image: *const u8) { put(module, load(image, None)?) }
+
+    cuModuleLoadDataEx(
+        module: *mut Handle, image: *const u8, count: u32, options: *const u32, values: *const *mut c_void,
+    ) {
+        let log = error_log(count, options, values)?;
+        put(module, load(image, log)?)
+    }
+
+    cuModuleUnload(module: Handle) {
+        let mut state = state()?;
+        if !state.modules.contains_key(&module) {
+            return Err(Code::INVALID_HANDLE);
+        }
+        state.unload(module);
+        Ok(())
+    }
+
+    cuModuleGetLoadingMode(mode: *mut u32) { put(mode, 1) }
+
+    cuModuleGetFunction(function: *mut Handle, module: Handle, entry: *const c_char) {
+        let entry = name(entry)?;
+        put(function, state()?.function_named(module, &entry)?)
+    }
+
+    cuModuleGetFunctionCount(count: *mut u32, module: Handle) { put(count, entries(&*state()?, module)?.len() as u32) }
+
+    cuModuleEnumerateFunctions(functions: *mut Handle, count: u32, module: Handle) {
+        put_functions(functions, count, module)
+    }
+
+    cuModuleGetGlobal_v2(address: *mut u64, bytes: *mut usize, module: Handle, symbol: *const c_char) {
+        let symbol = name(symbol)?;
+        let (start, size) = state()?.global(module, &symbol)?;
+        put_if(address, start);
+        put_if(bytes, size as usize);
+        Ok(())
+    }
+}
+
+/// Reads a file and adds a zero byte, which ends a text.
+pub(super) fn read_file(path: &str) -> Answer<Vec<u8>> {
+    let mut image = std::fs::read(path).map_err(|_| Code::FILE_NOT_FOUND)?;
+    image.push(0);
+    Ok(image)
+}
+
+unsafe fn load(image: *const u8, log: Option<(u64, u64)>) -> Answer<Handle> {
+    let mut state = state()?;
+    let context = current(&state)?;
+    // SAFETY: the caller's image.
+    unsafe { load_in(&mut state, image, context, log) }
+}
+
+/// Loads an image into a context, or into all for the handle 0.
+///
+/// # Errors
+/// Those of [`text`] and of the parser, which are also written to the log at the address and size `log`.
+///
+/// # Safety
+/// As for [`text`].
+pub(super) unsafe fn load_in(
+    state: &mut State,
+    image: *const u8,
+    context: Handle,
+    log: Option<(u64, u64)>,
+) -> Answer<Handle> {
+    let (major, minor) = state.settings.profile.compute_capability;
+    // SAFETY: by contract.
+    let parsed = unsafe { text(image, major * 10 + minor) }.and_then(|text| state.programs.parse(&text));
+    if let Err(Refused { why, .. }) = &parsed {
+        write_log(why, log);
+    }
+    let program = logged(parsed, "loading a module")?;
+    state.add_module(program, context)
+}
+
+/// Writes a message to the program's log, cut off where that ends.
+pub(super) fn write_log(text: &str, log: Option<(u64, u64)>) {
+    let Some((address, size)) = log.filter(|(address, size)| *address != 0 && *size > 0) else { return };
+    let mut bytes = text.as_bytes()[..text.len().min(size as usize - 1)].to_vec();
+    bytes.push(0);
+    // A log that cannot be written is the program's mistake, and the result says what failed.
+    let _ = host_memory::write(address, &bytes);
+}
+
+/// Returns address and size in bytes of the log for errors, if the options name one.
+pub(super) unsafe fn error_log(
+    count: u32,
+    options: *const u32,
+    values: *const *mut c_void,
+) -> Answer<Option<(u64, u64)>> {
+    let (mut address, mut size) = (None, None);
+    for at in 0..count as usize {
+        // SAFETY: the caller's lists have `count` elements.
+        let (option, value) = unsafe { (get(options.wrapping_add(at))?, get(values.wrapping_add(at))?) };
+        match option {
+            ERROR_LOG => address = Some(value as u64),
+            ERROR_LOG_SIZE => size = Some(value as u64),
+            _ => {}
+        }
+        if matches!(option, ERROR_LOG_SIZE | INFO_LOG_SIZE) {
+            // On return the value is the number of bytes written; an unused log has none.
+            // SAFETY: the list may be written, as documented.
+            unsafe { put(values.cast_mut().wrapping_add(at).cast::<u64>(), 0) }?;
+        }
+    }
+    Ok(address.zip(size))
+}
+
+/// Returns the names of the kernels.
+pub(super) fn entries(state: &State, module: Handle) -> Answer<Vec<String>> {
+    let module = state.modules.get(&module).ok_or(Code::INVALID_HANDLE)?;
+    Ok(module.program.entries().map(|entry| entry.name.clone()).collect())
+}
+
+/// Writes the handles of the first `count` kernels.
+pub(super) unsafe fn put_functions(place: *mut Handle, count: u32, module: Handle) -> Answer {
+    let mut state = state()?;
+    for (at, name) in entries(&state, module)?.iter().take(count as usize).enumerate() {
+        let function = state.function_named(module, name)?;
+        // SAFETY: the caller's list has `count` elements.
+        unsafe { put(place.wrapping_add(at), function) }?;
+    }
+    Ok(())
+}

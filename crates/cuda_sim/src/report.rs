@@ -1,0 +1,118 @@
+//! What kernels print, and what the checkers find: shown as it comes, and appended to a file for other programs.
+
+use crate::code::Code;
+use crate::log;
+use ptx_sim::stop::{Diagnostic, Source};
+use ptx_sim::{Finding, Stop, StopKind, Style};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{IsTerminal, Write};
+
+/// Findings so far, and where they go.
+pub struct Report {
+    path: Option<String>,
+    style: Style,
+    /// What has been shown: code and place. A defect that many launches show is shown once.
+    shown: HashSet<String>,
+}
+
+impl Report {
+    /// Creates a report that is appended to a file, if one is given.
+    pub fn new(path: Option<String>) -> Self {
+        let style = if std::io::stderr().is_terminal() { Style::Colour } else { Style::Plain };
+        Self { path, style, shown: HashSet::new() }
+    }
+
+    /// Writes what a kernel printed to the program's standard output, after what the program has printed.
+    pub fn printed(&self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        // SAFETY: a null pointer stands for all streams of C.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+        let mut rest = text.as_bytes();
+        while !rest.is_empty() {
+            // SAFETY: the buffer has as many bytes.
+            let written = unsafe { libc::write(1, rest.as_ptr().cast(), rest.len()) };
+            match usize::try_from(written) {
+                Ok(written) if written > 0 => rest = &rest[written.min(rest.len())..],
+                _ => return,
+            }
+        }
+    }
+
+    /// Reports what the checkers found in a launch.
+    pub fn findings(&mut self, kernel: &str, findings: &[Finding]) {
+        for finding in findings {
+            let entry = entry("finding", kernel, &finding.diagnostic, &finding.to_string(), finding.count);
+            let text = finding.render(self.style);
+            self.add(&entry, &text);
+        }
+    }
+
+    /// Reports why a launch ended early.
+    pub fn stop(&mut self, kernel: &str, stop: &Stop) {
+        let kind = match stop.kind() {
+            StopKind::Fault => "fault",
+            StopKind::Stuck => "stuck",
+            StopKind::Unsupported => "unsupported",
+            _ => "usage",
+        };
+        let entry = entry(kind, kernel, stop.diagnostic(), &stop.to_string(), 1);
+        let text = stop.render(self.style);
+        self.add(&entry, &text);
+    }
+
+    /// Logs why a call was refused, and returns the code for the program.
+    pub fn refusal(&self, attempt: &str, stop: &Stop) -> Code {
+        log::line(&format!("{attempt}: {}", stop.diagnostic().title));
+        match stop.code() {
+            "out-of-memory" => Code::OUT_OF_MEMORY,
+            _ => Code::INVALID_VALUE,
+        }
+    }
+
+    /// Logs an explanation of an error.
+    pub fn note(&self, text: &str) {
+        log::line(text);
+    }
+
+    fn add(&mut self, entry: &Value, text: &str) {
+        let place = (entry["code"].as_str(), entry["file"].as_str(), entry["line"].as_u64(), entry["kernel"].as_str());
+        let key = match entry["file"] {
+            Value::Null => format!("{place:?} {}", entry["title"]),
+            _ => format!("{place:?}"),
+        };
+        if self.shown.insert(key) {
+            log::stderr(&format!("{}\n\n", text.trim_end()));
+        }
+        let Some(path) = &self.path else { return };
+        // One write of a whole line: processes that share the file do not mix their lines.
+        let append = || File::options().create(true).append(true).open(path)?.write_all(format!("{entry}\n").as_bytes());
+        if let Err(error) = append() {
+            log::line(&format!("cannot append to the report {path}: {error}"));
+        }
+    }
+}
+
+/// An entry of the file: one JSON object per line.
+fn entry(kind: &str, kernel: &str, diagnostic: &Diagnostic, text: &str, count: u64) -> Value {
+    let source = diagnostic.user_source();
+    json!({
+        "kind": kind,
+        "code": diagnostic.code,
+        "title": diagnostic.title,
+        "kernel": kernel,
+        "file": source.map(Source::shown),
+        "line": source.map(|source| source.line),
+        "column": source.map(|source| source.column).filter(|column| *column > 0),
+        "block": diagnostic.thread.map(|thread| thread.block),
+        "thread": diagnostic.thread.map(|thread| thread.thread),
+        "notes": diagnostic.notes,
+        "help": diagnostic.help,
+        "count": count,
+        "process": std::process::id(),
+        "text": text,
+    })
+}

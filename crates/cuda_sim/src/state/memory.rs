@@ -1,0 +1,204 @@
+//! Allocations of the program: device memory, and memory of the host that kernels access at the host's address.
+
+use super::{Handle, State};
+use crate::code::{Answer, Code};
+use crate::host_memory::{self, PAGE};
+use std::ptr::NonNull;
+
+/// An allocation of the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    pub bytes: u64,
+    /// Number of the device that it was allocated for.
+    pub device: usize,
+    pub context: Handle,
+    pub held: Held,
+    /// Number among all allocations.
+    pub id: u64,
+}
+
+/// Where an allocation lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    Device,
+    /// Device memory of a pool.
+    Pool(Handle),
+    /// Device memory of an array.
+    Array,
+    /// Memory of the host that the driver allocated, with the flags of `cuMemHostAlloc`.
+    Pinned(u32),
+    Managed,
+    /// Memory of the program, with the flags of `cuMemHostRegister`.
+    Registered(u32),
+}
+
+impl Held {
+    /// Whether it is memory of the host, which every device accesses.
+    pub fn is_on_host(self) -> bool {
+        matches!(self, Self::Pinned(_) | Self::Managed | Self::Registered(_))
+    }
+
+    /// What reports call it.
+    fn function(self) -> &'static str {
+        match self {
+            Self::Device => "cuMemAlloc",
+            Self::Pool(_) => "cuMemAllocAsync",
+            Self::Array => "cuArrayCreate",
+            Self::Pinned(_) => "cuMemHostAlloc",
+            Self::Managed => "cuMemAllocManaged",
+            Self::Registered(_) => "cuMemHostRegister",
+        }
+    }
+}
+
+impl State {
+    /// Allocates device memory.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for 0 bytes, `OUT_OF_MEMORY` if the device or the host has no room.
+    pub fn allocate(&mut self, device: usize, context: Handle, bytes: u64, held: Held) -> Answer<u64> {
+        if bytes == 0 {
+            return Err(Code::INVALID_VALUE);
+        }
+        let name = self.name(device, held)?;
+        let on = self.devices.get_mut(device).ok_or(Code::INVALID_DEVICE)?;
+        if bytes > on.memory.saturating_sub(on.used) {
+            return Err(Code::OUT_OF_MEMORY);
+        }
+        let address = on.machine.alloc(bytes, &name).map_err(|_| Code::OUT_OF_MEMORY)?;
+        on.used += bytes;
+        self.insert(address, Block { bytes, device, context, held, id: 0 });
+        let peers: Vec<usize> =
+            self.contexts.values().filter(|other| other.peers.contains(&device)).map(|other| other.device).collect();
+        for peer in peers {
+            self.share(address, device, peer);
+        }
+        Ok(address)
+    }
+
+    /// Allocates memory of the host.
+    ///
+    /// # Errors
+    /// As [`State::allocate`].
+    pub fn allocate_host(&mut self, device: usize, context: Handle, bytes: u64, held: Held) -> Answer<u64> {
+        if bytes == 0 {
+            return Err(Code::INVALID_VALUE);
+        }
+        let size = bytes.checked_next_multiple_of(PAGE).ok_or(Code::OUT_OF_MEMORY)?;
+        let on = self.devices.get_mut(device).ok_or(Code::INVALID_DEVICE)?;
+        if bytes > on.memory {
+            return Err(Code::OUT_OF_MEMORY);
+        }
+        let address = on.machine.reserve(size, PAGE).map_err(|_| Code::OUT_OF_MEMORY)?;
+        let memory = host_memory::map(address, size)?;
+        self.map(memory, Block { bytes, device, context, held, id: 0 })?;
+        Ok(address)
+    }
+
+    /// Lets kernels access memory of the program.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for memory that is not readable, `HOST_MEMORY_ALREADY_REGISTERED` if some of it is registered.
+    pub fn register(&mut self, device: usize, context: Handle, memory: u64, bytes: u64, flags: u32) -> Answer {
+        let end = memory.checked_add(bytes).ok_or(Code::INVALID_VALUE)?;
+        let start = NonNull::new(memory as usize as *mut u8).filter(|_| bytes > 0).ok_or(Code::INVALID_VALUE)?;
+        let mut byte = [0];
+        let mut page = memory;
+        while page < end {
+            host_memory::read(page, &mut byte)?;
+            page = (page / PAGE + 1) * PAGE;
+        }
+        self.map(start, Block { bytes, device, context, held: Held::Registered(flags), id: 0 })
+    }
+
+    fn map(&mut self, memory: NonNull<u8>, block: Block) -> Answer {
+        let name = self.name(block.device, block.held)?;
+        let address = memory.as_ptr() as u64;
+        for at in 0..self.devices.len() {
+            // SAFETY: `allocate_host` mapped whole pages, `register` found the pages readable, and the program promises
+            // to keep them until it has freed them.
+            if unsafe { self.devices[at].machine.map(memory, block.bytes, &name) }.is_err() {
+                self.devices[..at].iter_mut().for_each(|device| unmap(device, address));
+                return Err(Code::HOST_MEMORY_ALREADY_REGISTERED);
+            }
+        }
+        self.insert(address, block);
+        Ok(())
+    }
+
+    /// Frees an allocation.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if it does not exist.
+    pub fn free_block(&mut self, address: u64) -> Answer<Block> {
+        let block = self.blocks.remove(&address).ok_or(Code::INVALID_VALUE)?;
+        for device in &mut self.devices {
+            // Some devices do not have it.
+            unmap(device, address);
+        }
+        match block.held {
+            Held::Pinned(_) | Held::Managed => {
+                // SAFETY: `allocate_host` mapped these pages, and no machine has them any more.
+                unsafe { host_memory::unmap(address, block.bytes.next_multiple_of(PAGE)) };
+            }
+            Held::Registered(_) => {}
+            Held::Device | Held::Pool(_) | Held::Array => {
+                if let Some(device) = self.devices.get_mut(block.device) {
+                    device.used = device.used.saturating_sub(block.bytes);
+                }
+            }
+        }
+        Ok(block)
+    }
+
+    /// Returns the allocation that contains an address, with its start.
+    pub fn block_at(&self, address: u64) -> Option<(u64, Block)> {
+        let (start, block) = self.blocks.range(..=address).next_back()?;
+        (address - start < block.bytes).then_some((*start, *block))
+    }
+
+    /// Lets kernels of `peer` access all memory of `device`.
+    pub fn share_all(&mut self, device: usize, peer: usize) {
+        let is_there = |block: &Block| block.device == device && !block.held.is_on_host();
+        let blocks: Vec<u64> =
+            self.blocks.iter().filter(|(_, block)| is_there(block)).map(|(address, _)| *address).collect();
+        blocks.into_iter().for_each(|address| self.share(address, device, peer));
+    }
+
+    /// Ends what [`State::share_all`] began, unless another context of `peer` has it.
+    pub fn unshare_all(&mut self, device: usize, peer: usize) {
+        if self.contexts.values().any(|context| context.device == peer && context.peers.contains(&device)) {
+            return;
+        }
+        let is_there = |block: &Block| block.device == device && !block.held.is_on_host();
+        for (address, _) in self.blocks.iter().filter(|(_, block)| is_there(block)) {
+            unmap(&mut self.devices[peer], *address);
+        }
+    }
+
+    fn share(&mut self, address: u64, device: usize, peer: usize) {
+        if let Ok([from, to]) = self.devices.get_disjoint_mut([device, peer]) {
+            // An error says that it is shared already.
+            let _ = to.machine.share(&from.machine, address);
+        }
+    }
+
+    fn insert(&mut self, address: u64, block: Block) {
+        let id = self.handle() as u64;
+        self.blocks.insert(address, Block { id, ..block });
+    }
+
+    fn name(&mut self, device: usize, held: Held) -> Answer<String> {
+        let on = self.devices.get_mut(device).ok_or(Code::INVALID_DEVICE)?;
+        on.allocations += 1;
+        Ok(format!("{} {}", held.function(), on.allocations))
+    }
+}
+
+fn unmap(device: &mut super::Device, address: u64) {
+    // A registered address that is not a multiple of 8 lies in an allocation that starts before it.
+    if let Some((start, _)) = device.machine.allocation(address) {
+        // It exists, and the host may free it.
+        let _ = device.machine.free(start);
+    }
+}

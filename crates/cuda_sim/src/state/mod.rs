@@ -1,0 +1,133 @@
+//! All state of the driver, behind one lock: a call sees it as the calls before it left it.
+
+mod context;
+mod device;
+mod execute;
+mod graph;
+mod memory;
+mod module;
+mod operation;
+mod queue;
+mod stream;
+
+pub use context::{Context, current, pop, push, replace, top};
+pub use device::Device;
+pub use graph::{Capture, Executable, Graph, Node};
+pub use memory::{Block, Held};
+pub use module::{Function, Linker, Module};
+pub use operation::{Copy, Kind, Launch, Operation, Set, Side};
+pub use queue::Token;
+pub use stream::{Event, Stream};
+
+use crate::code::{Answer, Code};
+use crate::image::Programs;
+use crate::report::Report;
+use crate::settings::Settings;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// A handle that a program keeps. Handles of all kinds differ, and are never reused.
+pub type Handle = usize;
+
+/// The state of the driver.
+pub struct State {
+    pub settings: Settings,
+    pub devices: Vec<Device>,
+    pub contexts: HashMap<Handle, Context>,
+    pub streams: HashMap<Handle, Stream>,
+    pub events: HashMap<Handle, Event>,
+    pub modules: HashMap<Handle, Module>,
+    pub functions: HashMap<Handle, Function>,
+    pub linkers: HashMap<Handle, Linker>,
+    pub graphs: HashMap<Handle, Graph>,
+    pub nodes: HashMap<Handle, Node>,
+    pub executables: HashMap<Handle, Executable>,
+    /// Memory pools, with their devices.
+    pub pools: HashMap<Handle, usize>,
+    pub arrays: HashMap<Handle, crate::api::Array>,
+    /// Texture and surface objects, with their descriptions.
+    pub textures: HashMap<u64, crate::api::Described>,
+    /// Allocations of the program, by address.
+    pub blocks: BTreeMap<u64, Block>,
+    pub report: Report,
+    pub programs: Programs,
+    next: Handle,
+}
+
+static STATE: OnceLock<Mutex<State>> = OnceLock::new();
+static CHANGED: Condvar = Condvar::new();
+
+/// Creates the state, unless it exists.
+pub fn initialise() {
+    STATE.get_or_init(|| Mutex::new(State::new(Settings::read())));
+}
+
+/// Locks the state.
+///
+/// # Errors
+/// `NOT_INITIALIZED` before `cuInit`.
+pub fn state() -> Answer<MutexGuard<'static, State>> {
+    Ok(STATE.get().ok_or(Code::NOT_INITIALIZED)?.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Waits until `done` holds. Other threads use the state in between.
+pub fn wait_until(mut guard: MutexGuard<'static, State>, done: impl Fn(&State) -> bool) -> MutexGuard<'static, State> {
+    while !done(&guard) {
+        guard = CHANGED.wait(guard).unwrap_or_else(PoisonError::into_inner);
+    }
+    guard
+}
+
+/// Wakes the threads that wait.
+pub fn changed() {
+    CHANGED.notify_all();
+}
+
+impl State {
+    fn new(settings: Settings) -> Self {
+        let devices = (0..settings.devices).map(|number| Device::new(number, &settings)).collect();
+        let report = Report::new(settings.report.clone());
+        let mut state = Self {
+            settings,
+            devices,
+            contexts: HashMap::new(),
+            streams: HashMap::new(),
+            events: HashMap::new(),
+            modules: HashMap::new(),
+            functions: HashMap::new(),
+            linkers: HashMap::new(),
+            graphs: HashMap::new(),
+            nodes: HashMap::new(),
+            executables: HashMap::new(),
+            pools: HashMap::new(),
+            arrays: HashMap::new(),
+            textures: HashMap::new(),
+            blocks: BTreeMap::new(),
+            report,
+            programs: Programs::default(),
+            next: 0x1000,
+        };
+        for number in 0..state.devices.len() {
+            let pool = state.handle();
+            state.pools.insert(pool, number);
+            state.devices[number].default_pool = pool;
+            state.devices[number].pool = pool;
+        }
+        state
+    }
+
+    /// Returns a new handle.
+    pub fn handle(&mut self) -> Handle {
+        self.next += 0x10;
+        self.next
+    }
+
+    /// Returns a device by its number.
+    ///
+    /// # Errors
+    /// `INVALID_DEVICE` if there is none.
+    pub fn device(&mut self, number: i32) -> Answer<&mut Device> {
+        let number = usize::try_from(number).map_err(|_| Code::INVALID_DEVICE)?;
+        self.devices.get_mut(number).ok_or(Code::INVALID_DEVICE)
+    }
+}
