@@ -1,6 +1,7 @@
 //! The log of the driver: calls that are not supported, and on request every call.
 
 use crate::code::describe;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -32,6 +33,15 @@ pub fn line(text: &str) {
     }
 }
 
+/// Writes a line that was not written before: a program that tries several images, or asks for the same function again and
+/// again, is told once.
+pub fn once(text: &str) {
+    static WRITTEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned()) {
+        line(text);
+    }
+}
+
 /// Writes to the standard error output, also from exit handlers.
 pub fn stderr(text: &str) {
     let mut rest = text.as_bytes();
@@ -55,5 +65,5 @@ pub fn called(name: &str, code: u32) {
 
 /// Logs a call of a function that is not supported.
 pub fn unsupported(name: &str) {
-    line(&format!("{name} is not supported"));
+    once(&format!("{name} is not supported"));
 }

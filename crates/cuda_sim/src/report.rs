@@ -2,7 +2,7 @@
 
 use crate::code::Code;
 use crate::log;
-use ptx_sim::stop::{Diagnostic, Source};
+use ptx_sim::stop::{Diagnostic, Place, Source};
 use ptx_sim::{Finding, Stop, StopKind, Style};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -45,7 +45,7 @@ impl Report {
     /// Reports what the checkers found in a launch.
     pub fn findings(&mut self, kernel: &str, findings: &[Finding]) {
         for finding in findings {
-            let entry = entry("finding", kernel, &finding.diagnostic, &finding.to_string(), finding.count);
+            let entry = entry("finding", kernel, &finding.diagnostic, &finding.to_string(), Some(finding));
             let text = finding.render(self.style);
             self.add(&entry, &text);
         }
@@ -57,9 +57,9 @@ impl Report {
             StopKind::Fault => "fault",
             StopKind::Stuck => "stuck",
             StopKind::Unsupported => "unsupported",
-            _ => "usage",
+            _ => return,
         };
-        let entry = entry(kind, kernel, stop.diagnostic(), &stop.to_string(), 1);
+        let entry = entry(kind, kernel, stop.diagnostic(), &stop.to_string(), None);
         let text = stop.render(self.style);
         self.add(&entry, &text);
     }
@@ -78,6 +78,14 @@ impl Report {
         log::line(text);
     }
 
+    /// Reports memory that the program has not freed.
+    pub fn leak(&mut self, name: &str, bytes: u64) {
+        let title = format!("`{name}` ({bytes} bytes) is not freed when the program ends");
+        let diagnostic = Diagnostic::new("host-leak", title.clone());
+        let entry = entry("finding", name, &diagnostic, &format!("finding[host-leak]: {title}"), None);
+        self.add(&entry, &format!("finding[host-leak]: {title}"));
+    }
+
     fn add(&mut self, entry: &Value, text: &str) {
         let place = (entry["code"].as_str(), entry["file"].as_str(), entry["line"].as_u64(), entry["kernel"].as_str());
         let key = match entry["file"] {
@@ -89,16 +97,19 @@ impl Report {
         }
         let Some(path) = &self.path else { return };
         // One write of a whole line: processes that share the file do not mix their lines.
-        let append = || File::options().create(true).append(true).open(path)?.write_all(format!("{entry}\n").as_bytes());
+        let append =
+            || File::options().create(true).append(true).open(path)?.write_all(format!("{entry}\n").as_bytes());
         if let Err(error) = append() {
             log::line(&format!("cannot append to the report {path}: {error}"));
         }
     }
 }
 
-/// An entry of the file: one JSON object per line.
-fn entry(kind: &str, kernel: &str, diagnostic: &Diagnostic, text: &str, count: u64) -> Value {
+/// An entry of the file: a JSON object with the keys of `host check --json`, the kernel and the process.
+fn entry(kind: &str, kernel: &str, diagnostic: &Diagnostic, text: &str, finding: Option<&Finding>) -> Value {
     let source = diagnostic.user_source();
+    let own = diagnostic.place.iter().map(|own| (diagnostic.label.as_deref(), own));
+    let related = diagnostic.related.iter().map(|(label, other)| (Some(label.trim_end_matches(':')), other));
     json!({
         "kind": kind,
         "code": diagnostic.code,
@@ -109,10 +120,30 @@ fn entry(kind: &str, kernel: &str, diagnostic: &Diagnostic, text: &str, count: u
         "column": source.map(|source| source.column).filter(|column| *column > 0),
         "block": diagnostic.thread.map(|thread| thread.block),
         "thread": diagnostic.thread.map(|thread| thread.thread),
+        "places": own.chain(related).map(|(label, other)| place(label, other)).collect::<Vec<_>>(),
         "notes": diagnostic.notes,
         "help": diagnostic.help,
-        "count": count,
+        "count": finding.map_or(1, |finding| finding.count),
+        "merged": finding.map_or(0, |finding| finding.merged),
+        "bytes": finding.and_then(|finding| finding.bytes.as_ref()).map(|bytes| [bytes.start, bytes.end]),
+        "seed": null,
         "process": std::process::id(),
         "text": text,
+    })
+}
+
+fn place(label: Option<&str>, place: &Place) -> Value {
+    let source = place.user_source();
+    let position = |source: &Source| json!({ "file": source.shown(), "line": source.line, "column": source.column, "function": source.function });
+    json!({
+        "label": label,
+        "file": source.map(Source::shown),
+        "line": source.map(|source| source.line),
+        "column": source.map(|source| source.column).filter(|column| *column > 0),
+        "function": place.function,
+        "ptx_file": "",
+        "ptx_line": place.ptx_line,
+        "ptx": place.ptx,
+        "inlined_at": place.source.iter().map(position).collect::<Vec<_>>(),
     })
 }

@@ -13,6 +13,8 @@ pub struct Settings {
     pub checks: Checks,
     /// Seed of the schedule.
     pub seed: Option<u64>,
+    /// Whether memory that is not freed is reported when the program ends.
+    pub leaks: bool,
     /// File for findings.
     pub report: Option<String>,
 }
@@ -33,6 +35,7 @@ impl Settings {
             devices: number("RUSTWARP_SIM_DEVICES").map_or(1, |n| (n as usize).clamp(1, MOST_DEVICES)),
             checks: value("RUSTWARP_SIM_CHECKS").map_or(Checks::NONE, |names| checks(&names)),
             seed: number("RUSTWARP_SIM_SEED"),
+            leaks: value("RUSTWARP_SIM_LEAKS").is_some_and(|value| value == "1"),
             report: value("RUSTWARP_SIM_REPORT"),
         }
     }

@@ -1,19 +1,23 @@
 //! Faults and findings, in a form for scripts and as a report for people.
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Borrow;
 use std::fmt;
 use std::io::{IsTerminal, Write};
+
+/// Kind of a [`Diagnostic`].
+pub type Kind = &'static str;
 
 /// A fault or a finding: what happened, where, and in which thread. `Display` gives the full report, which may have
 /// several lines.
 ///
 /// This is the one shape of diagnostics in everything that `--json` prints: `findings` and `fault` of a family's row
 /// and of `run` and `check`, and `finding` under `--seeds`. Fields are only ever added.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Diagnostic {
-    /// `fault`, `stuck` or `finding`.
-    pub kind: &'static str,
+    /// `fault`, `stuck`, `unsupported` or `finding`.
+    #[serde(deserialize_with = "kind")]
+    pub kind: Kind,
     /// Short and stable code: the simulator's, such as `out-of-bounds` or `race-raw`, or the driver's, such as
     /// `CUDA_ERROR_ILLEGAL_ADDRESS`.
     pub code: String,
@@ -53,7 +57,7 @@ pub struct Diagnostic {
 }
 
 /// A location of a [`Diagnostic`].
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Place {
     /// Description of what happened there; null if the title is sufficient.
     pub label: Option<String>,
@@ -76,7 +80,7 @@ pub struct Place {
 }
 
 /// A position in a source file.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Position {
     /// The path as the compiler wrote it.
     pub file: String,
@@ -86,6 +90,13 @@ pub struct Position {
     pub column: u32,
     /// The inlined function that contains the line; null for the outermost position.
     pub function: Option<String>,
+}
+
+/// Reads a kind, of which there are few.
+fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
+    let kind = String::deserialize(deserializer)?;
+    let known = ["fault", "stuck", "unsupported", "finding"].into_iter().find(|known| *known == kind);
+    known.ok_or_else(|| serde::de::Error::custom(format!("unknown kind of diagnostic `{kind}`")))
 }
 
 impl Diagnostic {

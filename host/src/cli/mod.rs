@@ -26,6 +26,7 @@ mod operands;
 mod output;
 mod replay;
 mod run;
+mod sanitize;
 mod seeds;
 mod simulation;
 mod stdout;
@@ -47,6 +48,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
         "run" => run::run(&parse(matches)?),
         "check" => check::run(&parse(matches)?),
         "explain" => explain::run(&parse(matches)?),
+        "sanitize" => sanitize::run(&parse(matches)?),
         "bench" => bench::run(&parse(matches)?),
         "completions" => completions::run(&parse(matches)?, command()),
         "man" => completions::man(&parse(matches)?, command()),
@@ -84,6 +86,10 @@ fn command() -> Command {
         .subcommand(subcommand::<explain::Options>(
             "explain",
             "Explain the cost of kernels: counters, source lines, limits, an estimate; --html FILE for plots",
+        ))
+        .subcommand(subcommand::<sanitize::Options>(
+            "sanitize",
+            "Run any program that uses CUDA without a GPU, on the simulator with the checkers on",
         ))
         .subcommand(subcommand::<bench::Options>(
             "bench",

@@ -90,7 +90,9 @@ fn variants() -> &'static HashMap<&'static str, Vec<Variant>> {
         let mut all: HashMap<&str, Vec<Variant>> = HashMap::new();
         for line in include_str!("../functions.txt").lines() {
             let mut fields = line.split(' ');
-            let (Some(name), Some(version), Some(symbol)) = (fields.next(), fields.next(), fields.next()) else { continue };
+            let (Some(name), Some(version), Some(symbol)) = (fields.next(), fields.next(), fields.next()) else {
+                continue;
+            };
             let (Ok(version), Some(address)) = (version.parse(), symbols.get(symbol)) else { continue };
             let per_thread = symbol.ends_with("_ptsz") || symbol.ends_with("_ptds");
             all.entry(name).or_default().push(Variant { version, address: *address, per_thread });

@@ -103,7 +103,8 @@ unsafe fn best(address: *const u8, architecture: u32) -> Result<String, Refused>
     let below = texts().filter(|entry| entry.architecture <= architecture).max_by_key(|entry| entry.architecture);
     let chosen = below.or_else(|| texts().min_by_key(|entry| entry.architecture));
     let Some(chosen) = chosen else {
-        let found: Vec<String> = entries.iter().map(|entry| format!("machine code for sm_{}", entry.architecture)).collect();
+        let found: Vec<String> =
+            entries.iter().map(|entry| format!("machine code for sm_{}", entry.architecture)).collect();
         let why = format!("the fat binary has no PTX, only {}. {KEEP_PTX}", found.join(", "));
         return Err(Refused::new(Code::NO_BINARY_FOR_GPU, why));
     };
@@ -191,7 +192,12 @@ mod tests {
 
     #[test]
     fn the_newest_text_that_the_device_can_run() {
-        let binary = binary(&[(1, 75, 0, b"old\0", 0), (2, 90, 0, b"\x7fELF", 0), (1, 80, 0, b"newer", 0), (1, 120, 0, b"x", 0)]);
+        let binary = binary(&[
+            (1, 75, 0, b"old\0", 0),
+            (2, 90, 0, b"\x7fELF", 0),
+            (1, 80, 0, b"newer", 0),
+            (1, 120, 0, b"x", 0),
+        ]);
         assert_eq!(text_for(&binary, 90).as_deref(), Ok("newer"));
         assert_eq!(text_for(&binary, 75).as_deref(), Ok("old"));
         assert_eq!(text_for(&binary, 60).as_deref(), Ok("old"));

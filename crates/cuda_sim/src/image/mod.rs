@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 pub use fatbin::link;
 
-
 /// Programs by text.
 #[derive(Default)]
 pub struct Programs {
@@ -33,7 +32,7 @@ impl Refused {
 /// Advice for code without PTX.
 const KEEP_PTX: &str = "The simulator runs PTX, not machine code. Keep PTX: nvcc `-arch=compute_90` or `-gencode \
     arch=compute_90,code=compute_90`; CuPy `CUPY_COMPILE_WITH_PTX=1`; NVRTC `--gpu-architecture=compute_90` and \
-    `nvrtcGetPTX`; numba-cuda without the package nvidia-nvjitlink (`host sanitize` hides it)";
+    `nvrtcGetPTX`; numba-cuda without the package nvidia-nvjitlink";
 
 /// Returns the PTX text at an address, for a device of this architecture.
 ///
@@ -107,7 +106,7 @@ impl Programs {
 /// As an [`Answer`], with the reason logged.
 pub fn logged<T>(result: Result<T, Refused>, attempt: &str) -> Answer<T> {
     result.map_err(|refused| {
-        crate::log::line(&format!("{attempt}: {}", refused.why));
+        crate::log::once(&format!("{attempt}: {}", refused.why));
         refused.code
     })
 }

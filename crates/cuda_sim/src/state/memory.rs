@@ -183,6 +183,13 @@ impl State {
         }
     }
 
+    /// Returns the name of an allocation in reports.
+    pub fn block_name(&self, address: u64, block: &Block) -> String {
+        let described =
+            self.devices.get(block.device).map(|device| device.machine.describe(address)).unwrap_or_default();
+        described.split('`').nth(1).unwrap_or(block.held.function()).to_owned()
+    }
+
     fn insert(&mut self, address: u64, block: Block) {
         let id = self.handle() as u64;
         self.blocks.insert(address, Block { id, ..block });

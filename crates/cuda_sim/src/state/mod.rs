@@ -59,7 +59,25 @@ static CHANGED: Condvar = Condvar::new();
 
 /// Creates the state, unless it exists.
 pub fn initialise() {
-    STATE.get_or_init(|| Mutex::new(State::new(Settings::read())));
+    STATE.get_or_init(|| {
+        let settings = Settings::read();
+        if settings.leaks {
+            // SAFETY: the function takes nothing and does not unwind. Exit handlers that the program registered later, such
+            // as its own frees, run before.
+            unsafe { libc::atexit(at_exit) };
+        }
+        Mutex::new(State::new(settings))
+    });
+}
+
+/// Reports what the program has not freed.
+extern "C" fn at_exit() {
+    let Ok(mut state) = state() else { return };
+    let blocks: Vec<(u64, Block)> = state.blocks.iter().map(|(address, block)| (*address, *block)).collect();
+    for (address, block) in blocks {
+        let name = state.block_name(address, &block);
+        state.report.leak(&name, block.bytes);
+    }
 }
 
 /// Locks the state.

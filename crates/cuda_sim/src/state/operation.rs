@@ -11,11 +11,22 @@ pub enum Operation {
     /// A copy whose bytes were read from the host when it was enqueued.
     Write(Vec<u8>, Copy),
     /// A function of the host, and its argument.
-    Host { function: usize, data: usize },
+    Host {
+        function: usize,
+        data: usize,
+    },
     /// A function that takes a stream and a result, and its argument.
-    Callback { function: usize, stream: Handle, data: usize },
-    Record { event: Handle },
-    Free { address: u64 },
+    Callback {
+        function: usize,
+        stream: Handle,
+        data: usize,
+    },
+    Record {
+        event: Handle,
+    },
+    Free {
+        address: u64,
+    },
     /// The steps of a graph.
     Steps(Vec<Operation>),
     /// Nothing.

@@ -9,7 +9,13 @@ use cuda_sim as _;
 
 unsafe extern "C" {
     pub fn cuInit(flags: u32) -> u32;
-    pub fn cuGetProcAddress_v2(name: *const c_char, function: *mut *mut c_void, version: i32, flags: u64, status: *mut u32) -> u32;
+    pub fn cuGetProcAddress_v2(
+        name: *const c_char,
+        function: *mut *mut c_void,
+        version: i32,
+        flags: u64,
+        status: *mut u32,
+    ) -> u32;
     pub fn cuDeviceGetAttribute(value: *mut i32, attribute: u32, device: i32) -> u32;
     pub fn cuCtxCreate_v2(context: *mut usize, flags: u32, device: i32) -> u32;
     pub fn cuCtxDestroy_v2(context: usize) -> u32;
@@ -36,20 +42,61 @@ unsafe extern "C" {
     pub fn cuArrayCreate_v2(array: *mut usize, descriptor: *const ArrayDescriptor) -> u32;
     pub fn cuArrayDestroy(array: usize) -> u32;
     pub fn cuModuleLoadData(module: *mut usize, image: *const u8) -> u32;
-    pub fn cuModuleLoadDataEx(module: *mut usize, image: *const u8, count: u32, options: *const u32, values: *const *mut c_void) -> u32;
+    pub fn cuModuleLoadDataEx(
+        module: *mut usize,
+        image: *const u8,
+        count: u32,
+        options: *const u32,
+        values: *const *mut c_void,
+    ) -> u32;
     pub fn cuModuleUnload(module: usize) -> u32;
     pub fn cuModuleGetFunction(function: *mut usize, module: usize, name: *const c_char) -> u32;
     pub fn cuModuleGetGlobal_v2(address: *mut u64, bytes: *mut usize, module: usize, name: *const c_char) -> u32;
     pub fn cuFuncGetAttribute(value: *mut i32, attribute: u32, function: usize) -> u32;
     pub fn cuFuncSetAttribute(function: usize, attribute: u32, value: i32) -> u32;
     pub fn cuLinkCreate_v2(count: u32, options: *const u32, values: *const *mut c_void, linker: *mut usize) -> u32;
-    pub fn cuLinkAddData_v2(linker: usize, kind: u32, data: *const u8, bytes: usize, name: *const c_char, count: u32, options: *const u32, values: *const *mut c_void) -> u32;
+    pub fn cuLinkAddData_v2(
+        linker: usize,
+        kind: u32,
+        data: *const u8,
+        bytes: usize,
+        name: *const c_char,
+        count: u32,
+        options: *const u32,
+        values: *const *mut c_void,
+    ) -> u32;
     pub fn cuLinkComplete(linker: usize, output: *mut *const u8, bytes: *mut usize) -> u32;
     pub fn cuLinkDestroy(linker: usize) -> u32;
-    pub fn cuLibraryLoadData(library: *mut usize, code: *const u8, options: *const u32, values: *const *mut c_void, count: u32, library_options: *const u32, library_values: *const *mut c_void, library_count: u32) -> u32;
+    pub fn cuLibraryLoadData(
+        library: *mut usize,
+        code: *const u8,
+        options: *const u32,
+        values: *const *mut c_void,
+        count: u32,
+        library_options: *const u32,
+        library_values: *const *mut c_void,
+        library_count: u32,
+    ) -> u32;
     pub fn cuLibraryGetKernel(kernel: *mut usize, library: usize, name: *const c_char) -> u32;
-    pub fn cuLaunchKernel(function: usize, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: usize, pointers: *const *const u8, extra: *const usize) -> u32;
-    pub fn cuLaunchKernelEx(config: *const Config, function: usize, pointers: *const *const u8, extra: *const usize) -> u32;
+    pub fn cuLaunchKernel(
+        function: usize,
+        gx: u32,
+        gy: u32,
+        gz: u32,
+        bx: u32,
+        by: u32,
+        bz: u32,
+        shared: u32,
+        stream: usize,
+        pointers: *const *const u8,
+        extra: *const usize,
+    ) -> u32;
+    pub fn cuLaunchKernelEx(
+        config: *const Config,
+        function: usize,
+        pointers: *const *const u8,
+        extra: *const usize,
+    ) -> u32;
     pub fn cuLaunchHostFunc(stream: usize, function: usize, data: usize) -> u32;
     pub fn cuStreamCreate(stream: *mut usize, flags: u32) -> u32;
     pub fn cuStreamDestroy_v2(stream: usize) -> u32;
@@ -64,7 +111,13 @@ unsafe extern "C" {
     pub fn cuEventSynchronize(event: usize) -> u32;
     pub fn cuEventElapsedTime(milliseconds: *mut f32, from: usize, to: usize) -> u32;
     pub fn cuGraphCreate(graph: *mut usize, flags: u32) -> u32;
-    pub fn cuGraphAddKernelNode_v2(node: *mut usize, graph: usize, after: *const usize, count: usize, kernel: *const KernelNode) -> u32;
+    pub fn cuGraphAddKernelNode_v2(
+        node: *mut usize,
+        graph: usize,
+        after: *const usize,
+        count: usize,
+        kernel: *const KernelNode,
+    ) -> u32;
     pub fn cuGraphInstantiateWithFlags(executable: *mut usize, graph: usize, flags: u64) -> u32;
     pub fn cuGraphLaunch(executable: usize, stream: usize) -> u32;
     pub fn cuGraphExecUpdate_v2(executable: usize, graph: usize, info: *mut [usize; 3]) -> u32;

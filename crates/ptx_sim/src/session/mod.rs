@@ -129,7 +129,10 @@ impl Machine {
     pub fn share(&mut self, other: &Self, address: u64) -> Result<(), Stop> {
         let Some(allocation) = other.memory.live_at(address) else {
             let near = other.memory.describe(address);
-            return Err(Stop::usage("out-of-bounds", format!("{address:#x} is not memory of the other device: {near}")));
+            return Err(Stop::usage(
+                "out-of-bounds",
+                format!("{address:#x} is not memory of the other device: {near}"),
+            ));
         };
         let Some(storage) = allocation.storage else { return Ok(()) };
         if self.memory.map(allocation.base, allocation.size, &allocation.name, storage) {

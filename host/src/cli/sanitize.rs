@@ -1,0 +1,187 @@
+//! `host sanitize`: any program that uses CUDA, on the simulator's driver with the checkers on.
+
+use super::exit::{CLEAN, WRONG};
+use super::number;
+use crate::sarif;
+use anyhow::Context;
+use ladders::error::Error;
+use ladders::input;
+use rustwarp::backend::{CHECKERS, Printed};
+use rustwarp::diagnostic::{Diagnostic, note};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+/// File name of the driver's library.
+const LIBRARY: &str = "libcuda_sim.so";
+
+/// Options of the subcommand.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct Options {
+    /// Checkers, besides what every run on the simulator checks: their names as in `host check --help`, or all, or none
+    /// [default: those whose findings are defects]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    checks: Vec<String>,
+    /// Run the program N times, each under another schedule, and show each finding once
+    #[arg(long, value_name = "N", value_parser = number::positive::<u64>)]
+    seeds: Option<u64>,
+    /// The device that the program sees: a profile's name (h200, a100, rtx-3050-laptop, …), or a TOML file with a profile
+    #[arg(long, value_name = "NAME|FILE")]
+    profile: Option<String>,
+    /// Number of devices that the program sees
+    #[arg(long, value_name = "N", value_parser = number::positive::<u32>)]
+    devices: Option<u32>,
+    /// Report memory that the program has not freed when it ends
+    #[arg(long)]
+    leaks: bool,
+    /// Write the findings as SARIF 2.1.0, also if there are none
+    #[arg(long, value_name = "FILE")]
+    sarif: Option<PathBuf>,
+    /// Write the findings as JSON, one object per line
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// The driver's library [default: libcuda_sim.so beside this program]
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(required = true, value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true)]
+    program: Vec<OsString>,
+}
+
+/// Runs the program. Exit code 1 means findings; otherwise it is the program's own.
+pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
+    let checks = checks(&options.checks)?;
+    for file in options.sarif.iter().chain(&options.json) {
+        input::require_writable(file)?;
+    }
+    if let Some(profile) = &options.profile {
+        // The driver only logs an unknown one, since the program cannot be told.
+        rustwarp::backend::explaining(profile, Printed::default())?;
+    }
+    let folder = tempfile::tempdir().context("making a folder for the driver's library")?;
+    let library = library(options.library.as_deref())?;
+    for name in ["libcuda.so.1", "libcuda.so"] {
+        std::os::unix::fs::symlink(&library, folder.path().join(name)).context("linking the driver's library")?;
+    }
+    let report = folder.path().join("report.jsonl");
+    let mut found: BTreeMap<(String, String, Vec<String>), Diagnostic> = BTreeMap::new();
+    let mut status = None;
+    for seed in options.seeds.map_or(vec![None], |seeds| (0..seeds).map(Some).collect()) {
+        let ended = command(options, folder.path(), &report, &checks, seed).status().map_err(|error| {
+            let program = options.program[0].to_string_lossy();
+            Error::Usage(format!("cannot start `{program}`: {error}"))
+        })?;
+        status = status.filter(|status: &ExitStatus| !status.success()).or(Some(ended));
+        for diagnostic in read(&report)? {
+            let diagnostic = Diagnostic { seed, ..diagnostic };
+            found
+                .entry(diagnostic.identity())
+                .and_modify(|known| known.count += diagnostic.count)
+                .or_insert(diagnostic);
+        }
+        // The next run appends to a new file.
+        let _ = std::fs::remove_file(&report);
+    }
+    let found: Vec<Diagnostic> = found.into_values().collect();
+    if let Some(path) = &options.sarif {
+        sarif::write(path, &found)?;
+    }
+    if let Some(path) = &options.json {
+        let lines: Result<Vec<String>, _> = found.iter().map(serde_json::to_string).collect();
+        input::write_text(path, &format!("{}\n", lines?.join("\n")))?;
+    }
+    summary(&found, options.seeds);
+    Ok(if found.is_empty() { own_code(status) } else { WRONG })
+}
+
+/// The names of the checkers for the driver.
+fn checks(names: &[String]) -> anyhow::Result<String> {
+    let known = |name: &str| matches!(name, "all" | "none") || CHECKERS.iter().any(|checker| checker.name == name);
+    if let Some(unknown) = names.iter().find(|name| !known(name)) {
+        let names: Vec<&str> = CHECKERS.iter().map(|checker| checker.name).collect();
+        let text = format!("unknown checker `{unknown}`; expected all, none, or some of {}", names.join(", "));
+        return Err(Error::Usage(text).into());
+    }
+    Ok(if names.is_empty() { "defects".to_owned() } else { names.join(",") })
+}
+
+/// Finds the driver's library.
+fn library(given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    if let Some(path) = given {
+        return path
+            .canonicalize()
+            .map_err(|error| Error::Usage(format!("no driver's library {}: {error}", path.display())).into());
+    }
+    let program = std::env::current_exe().context("finding this program")?;
+    let folders = program.ancestors().skip(1).take(2);
+    let candidates = folders.flat_map(|folder| [folder.join(LIBRARY), folder.join("deps").join(LIBRARY)]);
+    candidates.into_iter().find(|path| path.is_file()).ok_or_else(|| {
+        let text = format!(
+            "{LIBRARY} is not beside this program: build it by `cargo build -p cuda_sim`, with `--release` for a release \
+             build of host, or name it by --library"
+        );
+        Error::Usage(text).into()
+    })
+}
+
+fn command(options: &Options, folder: &Path, report: &Path, checks: &str, seed: Option<u64>) -> Command {
+    let mut command = Command::new(&options.program[0]);
+    let paths = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let paths =
+        [folder.to_path_buf()].into_iter().chain(std::env::split_paths(&paths).filter(|path| path != Path::new("")));
+    command.args(&options.program[1..]);
+    // Only a path with a colon cannot be joined, and the folder has none.
+    command.env("LD_LIBRARY_PATH", std::env::join_paths(paths).unwrap_or_else(|_| folder.into()));
+    command.env("RUSTWARP_SIM_REPORT", report).env("RUSTWARP_SIM_CHECKS", checks);
+    // What makes CuPy hand over PTX.
+    command.env("CUPY_COMPILE_WITH_PTX", "1");
+    // A program of this library opens the driver that this names.
+    command.env("RUSTWARP_LIBCUDA", folder.join("libcuda.so.1"));
+    for (name, value) in [
+        ("RUSTWARP_SIM_PROFILE", options.profile.clone()),
+        ("RUSTWARP_SIM_DEVICES", options.devices.map(|devices| devices.to_string())),
+        ("RUSTWARP_SIM_SEED", seed.map(|seed| seed.to_string())),
+        ("RUSTWARP_SIM_LEAKS", options.leaks.then(|| "1".to_owned())),
+    ] {
+        if let Some(value) = value {
+            command.env(name, value);
+        }
+    }
+    command
+}
+
+/// Reads what the program and its children have reported; a program without findings makes no file.
+fn read(report: &Path) -> anyhow::Result<Vec<Diagnostic>> {
+    let Ok(text) = std::fs::read_to_string(report) else { return Ok(Vec::new()) };
+    let parse = |line: &str| serde_json::from_str::<Diagnostic>(line).context("reading the driver's report");
+    text.lines().map(parse).collect()
+}
+
+fn summary(found: &[Diagnostic], seeds: Option<u64>) {
+    let runs = seeds.map_or_else(String::new, |seeds| format!(" in {seeds} runs"));
+    if found.is_empty() {
+        note(format!("sanitize: nothing found{runs}"));
+        return;
+    }
+    note(format!(
+        "sanitize: {} found{runs}:",
+        if found.len() == 1 { "1 defect".to_owned() } else { format!("{} defects", found.len()) }
+    ));
+    for diagnostic in found {
+        let place = match (&diagnostic.file, diagnostic.line) {
+            (Some(file), Some(line)) => format!("{file}:{line}: "),
+            _ => String::new(),
+        };
+        let first = diagnostic.seed.map_or_else(String::new, |seed| format!(" (first with seed {seed})"));
+        note(format!("  {place}{}[{}]: {}{first}", diagnostic.kind, diagnostic.code, diagnostic.title));
+    }
+}
+
+/// The program's exit code; that of a shell for a program that a signal ended.
+fn own_code(status: Option<ExitStatus>) -> u8 {
+    use std::os::unix::process::ExitStatusExt;
+    let Some(status) = status else { return CLEAN };
+    let signal = status.signal().map(|signal| 128 + signal);
+    status.code().or(signal).and_then(|code| u8::try_from(code).ok()).unwrap_or(WRONG)
+}
