@@ -116,7 +116,9 @@ fn library(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     let program = std::env::current_exe().context("finding this program")?;
     let folders = program.ancestors().skip(1).take(2);
     let candidates = folders.flat_map(|folder| [folder.join(LIBRARY), folder.join("deps").join(LIBRARY)]);
-    candidates.into_iter().find(|path| path.is_file()).ok_or_else(|| {
+    // The newest: cargo leaves an older one where it built it for itself alone.
+    let built = |path: &PathBuf| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    candidates.into_iter().filter(|path| built(path).is_some()).max_by_key(built).ok_or_else(|| {
         let text = format!(
             "{LIBRARY} is not beside this program: build it by `cargo build -p cuda_sim`, with `--release` for a release \
              build of host, or name it by --library"
@@ -154,7 +156,9 @@ fn command(options: &Options, folder: &Path, report: &Path, checks: &str, seed: 
 /// Reads what the program and its children have reported; a program without findings makes no file.
 fn read(report: &Path) -> anyhow::Result<Vec<Diagnostic>> {
     let Ok(text) = std::fs::read_to_string(report) else { return Ok(Vec::new()) };
-    let parse = |line: &str| serde_json::from_str::<Diagnostic>(line).context("reading the driver's report");
+    let parse = |line: &str| -> anyhow::Result<Diagnostic> {
+        serde_json::from_str(line).map_err(|error| anyhow::anyhow!("cannot read the driver's report: {error}: {line}"))
+    };
     text.lines().map(parse).collect()
 }
 

@@ -16,11 +16,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("test-operators", &["rustwarp-std", "kernels-gpu"]),
     ("rustwarp-driver", &[]),
     ("ptx_sim", &[]),
+    ("cuda_sim", &["ptx_sim"]),
     ("ptx_sim-fuzz", &["ptx_sim"]),
     ("rustwarp-builder", &[]),
     ("rustwarp", &["kernels-gpu", "rustwarp-std", "ptx_sim", "rustwarp-driver"]),
     ("ladders", &["rustwarp", "kernels-gpu", "rustwarp-std"]),
-    ("host", &["ladders", "rustwarp", "rustwarp-builder"]),
+    ("host", &["ladders", "rustwarp", "rustwarp-builder", "cuda_sim"]),
     ("docs-book", &[]),
     ("docs-generator", &["host", "ladders", "rustwarp"]),
     (

@@ -1,0 +1,90 @@
+//! `host sanitize`: this program is also the client, on the simulated driver.
+#![cfg(target_os = "linux")]
+
+// Its library is built beside this program.
+use cuda_sim as _;
+
+mod program;
+
+use program::{command, lines, program, text};
+use std::process::Output;
+
+/// Runs a client under `host sanitize` with these options.
+fn sanitize(options: &[&str], client: &[&str]) -> Output {
+    command(&[&["sanitize"], options, &["--"], client].concat()).output().expect("the binary runs")
+}
+
+const HOST: &str = env!("CARGO_BIN_EXE_host");
+
+/// A client that launches a kernel with a race.
+fn racy() -> Vec<String> {
+    let ptx = program("fail/race_across_named_barriers.ptx");
+    ["run", &ptx, "--entry", "k", "--grid", "1", "--block", "128", "--arg", "buf:u32:128", "--device", "gpu"]
+        .map(str::to_owned)
+        .into()
+}
+
+fn client(arguments: &[String]) -> Vec<&str> {
+    [HOST].into_iter().chain(arguments.iter().map(String::as_str)).collect()
+}
+
+#[test]
+fn a_clean_program_ends_with_its_own_code() {
+    let output = sanitize(&[], &[HOST, "vecadd", "--variant", "grid_stride", "--n", "1000", "--device", "gpu", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let row = &lines(&text(&output.stdout))[0];
+    assert_eq!((row["verified"].as_bool(), row["device"].as_str()), (Some(true), Some("gpu:0")));
+    assert!(text(&output.stderr).contains("sanitize: nothing found"));
+    assert_eq!(sanitize(&[], &["sh", "-c", "exit 7"]).status.code(), Some(7));
+    assert_eq!(sanitize(&[], &["sh", "-c", "kill -9 $$"]).status.code(), Some(137));
+}
+
+#[test]
+fn a_race_is_found_once_in_all_processes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (sarif, json) = (folder.path().join("found.sarif"), folder.path().join("found.jsonl"));
+    let options = ["--sarif", &sarif.display().to_string(), "--json", &json.display().to_string()];
+    // Two processes, and an end by a signal.
+    let racy = racy();
+    let quoted = client(&racy).join(" ");
+    let both = format!("{quoted} && {quoted}; kill -9 $$");
+    let output = sanitize(&options, &["sh", "-c", &both]);
+    let shown = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    let found = lines(&std::fs::read_to_string(json).expect("findings"));
+    assert!(!found.is_empty() && found.iter().all(|finding| finding["kind"] == "finding"), "{found:?}");
+    let races = found.iter().filter(|finding| finding["code"] == "race-raw").count();
+    assert_eq!(races, 1, "{found:?}");
+    assert!(shown.contains("sanitize: ") && shown.contains("finding[race-raw]: data race on shared memory"), "{shown}");
+    let sarif: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(sarif).expect("findings")).expect("JSON");
+    assert_eq!(sarif["runs"][0]["results"].as_array().map(Vec::len), Some(found.len()));
+}
+
+#[test]
+fn checks_seeds_and_leaks() {
+    let racy = racy();
+    let output = sanitize(&["--checks", "none"], &client(&racy));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let output = sanitize(&["--checks", "race", "--seeds", "2"], &client(&racy));
+    let shown = text(&output.stderr);
+    assert!(shown.contains("found in 2 runs:") && shown.contains("(first with seed 0)"), "{shown}");
+    let output = sanitize(&["--leaks", "--devices", "2", "--profile", "a100"], &[HOST, "devices", "--json"]);
+    let rows = lines(&text(&output.stdout));
+    let names: Vec<&str> = rows.iter().filter_map(|row| row["name"].as_str()).collect();
+    assert_eq!(names.iter().filter(|name| **name == "Simulated A100").count(), 2, "{names:?}");
+}
+
+#[test]
+fn bad_use_says_what_to_do() {
+    for (options, client, words) in [
+        (&["--checks", "races"][..], "true", "expected all, none, or some of race, "),
+        (&["--profile", "H2000"], "true", "unknown device profile `H2000`"),
+        (&["--library", "no-such.so"], "true", "no driver's library no-such.so"),
+        (&[], "no-such-program", "cannot start `no-such-program`"),
+    ] {
+        let output = sanitize(options, &[client]);
+        assert_eq!(output.status.code(), Some(2), "{options:?}");
+        assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
+    }
+}
