@@ -30,7 +30,8 @@ fn client(arguments: &[String]) -> Vec<&str> {
 
 #[test]
 fn a_clean_program_ends_with_its_own_code() {
-    let output = sanitize(&[], &[HOST, "vecadd", "--variant", "grid_stride", "--n", "1000", "--device", "gpu", "--json"]);
+    let output =
+        sanitize(&[], &[HOST, "vecadd", "--variant", "grid_stride", "--n", "1000", "--device", "gpu", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let row = &lines(&text(&output.stdout))[0];
     assert_eq!((row["verified"].as_bool(), row["device"].as_str()), (Some(true), Some("gpu:0")));

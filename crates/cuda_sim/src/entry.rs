@@ -6,8 +6,8 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
-    /// Whether stream 0 means the thread's own default stream in the current call. It has no destructor, because programs
-    /// call the driver from exit handlers, after those of thread locals.
+    /// Whether stream 0 means the thread's own default stream in the current call. It has no destructor, because
+    /// programs call the driver from exit handlers, after those of thread locals.
     static PER_THREAD: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -39,8 +39,14 @@ pub fn per_thread() -> bool {
     PER_THREAD.get()
 }
 
-/// Defines exported functions, and the list `SYMBOLS` of them. The name after `or` is the twin whose stream 0 is the thread's
-/// own default stream.
+/// Stands for the promises of a function's caller, on which its body rests.
+///
+/// # Safety
+/// The arguments of the function are those that its documentation requires.
+pub unsafe fn promised() {}
+
+/// Defines exported functions, and the list `SYMBOLS` of them. The name after `or` is the twin whose stream 0 is the
+/// thread's own default stream.
 macro_rules! api {
     ($($(#[$about:meta])* $name:ident $arguments:tt $(or $twin:ident)? $body:block)*) => {
         $(
@@ -60,10 +66,12 @@ macro_rules! api {
         /// # Safety
         /// The arguments must be those that the driver's documentation of the function requires.
         #[unsafe(no_mangle)]
-        #[allow(non_snake_case, unused_unsafe, clippy::too_many_arguments)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> u32 {
             // SAFETY: the caller upholds the contract of the driver's function.
-            $crate::entry::call(stringify!($name), $per_thread, || unsafe { $body })
+            $crate::entry::call(stringify!($name), $per_thread, || unsafe {
+                $crate::entry::promised();
+                $body
+            })
         }
     };
 }

@@ -1,22 +1,24 @@
 //! The CUDA driver's library, whose device is the simulator of `ptx_sim`: a program that uses CUDA runs unmodified on a
 //! machine without a GPU, under all checkers.
 //!
-//! Built as `libcuda.so.1`, it is found by a program whose `LD_LIBRARY_PATH` starts with its folder. Each file of `api/`
-//! has one chapter of the driver API: functions that check their arguments and act on the [`state`], which one lock
-//! protects. What the driver API has and this library lacks returns `CUDA_ERROR_NOT_SUPPORTED` and is logged by name.
+//! Built as `libcuda.so.1`, it is found by a program whose `LD_LIBRARY_PATH` starts with its folder. Each file of
+//! `api/` has one chapter of the driver API: functions that check their arguments and act on the [`state`], which one
+//! lock protects. What the driver API has and this library lacks returns `CUDA_ERROR_NOT_SUPPORTED` and is logged by
+//! name.
 //!
 //! # Order of execution
 //!
 //! Work of a stream runs in the call that enqueues it, unless the stream waits for a function of the host: then it runs
-//! when that has returned. So a launch that faults returns the error itself, later calls in its context return it again,
-//! and work of different streams never overlaps.
+//! when that has returned. So a launch that faults returns the error itself, later calls in its context return it
+//! again, and work of different streams never overlaps.
 //!
 //! # Settings
 //!
 //! Environment variables, read by `cuInit`: `RUSTWARP_SIM_PROFILE` (device: name or TOML file), `RUSTWARP_SIM_DEVICES`
 //! (their number), `RUSTWARP_SIM_CHECKS` (names of checkers, or `all`), `RUSTWARP_SIM_SEED` (seed of the schedule),
-//! `RUSTWARP_SIM_LEAKS` (`1` reports memory that is not freed at the end), `RUSTWARP_SIM_REPORT` (file to which findings are appended as JSON), `RUSTWARP_SIM_LOG` (file, or `-` for the standard
-//! error output, for calls that are not supported) and `RUSTWARP_SIM_TRACE` (`1` logs every call).
+//! `RUSTWARP_SIM_LEAKS` (`1` reports memory that is not freed at the end), `RUSTWARP_SIM_REPORT` (file to which
+//! findings are appended as JSON), `RUSTWARP_SIM_LOG` (file, or `-` for the standard error output, for calls that are
+//! not supported) and `RUSTWARP_SIM_TRACE` (`1` logs every call).
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 compile_error!("the driver's library is built for 64-bit Linux only");

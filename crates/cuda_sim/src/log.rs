@@ -33,8 +33,8 @@ pub fn line(text: &str) {
     }
 }
 
-/// Writes a line that was not written before: a program that tries several images, or asks for the same function again and
-/// again, is told once.
+/// Writes a line that was not written before: a program that tries several images, or asks for the same function again
+/// and again, is told once.
 pub fn once(text: &str) {
     static WRITTEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned()) {

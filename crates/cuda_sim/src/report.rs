@@ -134,7 +134,10 @@ fn entry(kind: &str, kernel: &str, diagnostic: &Diagnostic, text: &str, finding:
 
 fn place(label: Option<&str>, place: &Place) -> Value {
     let source = place.user_source();
-    let position = |source: &Source| json!({ "file": source.shown(), "line": source.line, "column": source.column, "function": source.function });
+    let position = |source: &Source| {
+        let Source { line, column, function, .. } = source;
+        json!({ "file": source.shown(), "line": line, "column": column, "function": function })
+    };
     json!({
         "label": label,
         "file": source.map(Source::shown),

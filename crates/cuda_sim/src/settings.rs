@@ -23,8 +23,8 @@ pub struct Settings {
 const MOST_DEVICES: usize = 8;
 
 impl Settings {
-    /// Reads the environment. A value that has no meaning is logged and ignored, because the program knows no way to hear
-    /// of it.
+    /// Reads the environment. A value that has no meaning is logged and ignored, because the program knows no way to
+    /// hear of it.
     pub fn read() -> Self {
         let value = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let profile = value("RUSTWARP_SIM_PROFILE").and_then(|name| {

@@ -26,7 +26,8 @@ pub(super) struct Options {
     /// Run the program N times, each under another schedule, and show each finding once
     #[arg(long, value_name = "N", value_parser = number::positive::<u64>)]
     seeds: Option<u64>,
-    /// The device that the program sees: a profile's name (h200, a100, rtx-3050-laptop, …), or a TOML file with a profile
+    /// The device that the program sees: a profile's name (h200, a100, rtx-3050-laptop, …), or a TOML file with a
+    /// profile
     #[arg(long, value_name = "NAME|FILE")]
     profile: Option<String>,
     /// Number of devices that the program sees
@@ -120,8 +121,8 @@ fn library(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     let built = |path: &PathBuf| path.metadata().and_then(|metadata| metadata.modified()).ok();
     candidates.into_iter().filter(|path| built(path).is_some()).max_by_key(built).ok_or_else(|| {
         let text = format!(
-            "{LIBRARY} is not beside this program: build it by `cargo build -p cuda_sim`, with `--release` for a release \
-             build of host, or name it by --library"
+            "{LIBRARY} is not beside this program: build it by `cargo build -p cuda_sim`, with the profile of host, or \
+             name it by --library"
         );
         Error::Usage(text).into()
     })

@@ -91,7 +91,9 @@ api! {
 
     cuCtxGetDevice(device: *mut i32) { put_device(device, top()) }
 
-    cuCtxGetDevice_v2(device: *mut i32, context: Handle) { put_device(device, if context == 0 { top() } else { context }) }
+    cuCtxGetDevice_v2(device: *mut i32, context: Handle) {
+        put_device(device, if context == 0 { top() } else { context })
+    }
 
     cuCtxGetFlags(flags: *mut u32) {
         let state = state()?;

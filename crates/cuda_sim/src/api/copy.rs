@@ -64,9 +64,13 @@ pub struct Copy3D {
 }
 
 api! {
-    cuMemcpyHtoD_v2(to: u64, from: u64, bytes: usize) or cuMemcpyHtoD_v2_ptds { now(to, Kind::Device, from, Kind::Host, bytes) }
+    cuMemcpyHtoD_v2(to: u64, from: u64, bytes: usize) or cuMemcpyHtoD_v2_ptds {
+        now(to, Kind::Device, from, Kind::Host, bytes)
+    }
 
-    cuMemcpyDtoH_v2(to: u64, from: u64, bytes: usize) or cuMemcpyDtoH_v2_ptds { now(to, Kind::Host, from, Kind::Device, bytes) }
+    cuMemcpyDtoH_v2(to: u64, from: u64, bytes: usize) or cuMemcpyDtoH_v2_ptds {
+        now(to, Kind::Host, from, Kind::Device, bytes)
+    }
 
     cuMemcpyDtoD_v2(to: u64, from: u64, bytes: usize) or cuMemcpyDtoD_v2_ptds {
         now(to, Kind::Device, from, Kind::Device, bytes)
@@ -90,12 +94,12 @@ api! {
         later((to, Kind::Unified), (from, Kind::Unified), bytes, stream)
     }
 
-    cuMemcpyPeer(to: u64, _to: Handle, from: u64, _from: Handle, bytes: usize) or cuMemcpyPeer_ptds {
+    cuMemcpyPeer(to: u64, _to_context: Handle, from: u64, _from_context: Handle, bytes: usize) or cuMemcpyPeer_ptds {
         now(to, Kind::Device, from, Kind::Device, bytes)
     }
 
     cuMemcpyPeerAsync(
-        to: u64, _to: Handle, from: u64, _from: Handle, bytes: usize, stream: Handle,
+        to: u64, _to_context: Handle, from: u64, _from_context: Handle, bytes: usize, stream: Handle,
     ) or cuMemcpyPeerAsync_ptsz {
         later((to, Kind::Device), (from, Kind::Device), bytes, stream)
     }
@@ -104,11 +108,15 @@ api! {
 
     cuMemcpy2DUnaligned_v2(copy: *const Copy2D) or cuMemcpy2DUnaligned_v2_ptds { plane(get(copy)?, None) }
 
-    cuMemcpy2DAsync_v2(copy: *const Copy2D, stream: Handle) or cuMemcpy2DAsync_v2_ptsz { plane(get(copy)?, Some(stream)) }
+    cuMemcpy2DAsync_v2(copy: *const Copy2D, stream: Handle) or cuMemcpy2DAsync_v2_ptsz {
+        plane(get(copy)?, Some(stream))
+    }
 
     cuMemcpy3D_v2(copy: *const Copy3D) or cuMemcpy3D_v2_ptds { solid(get(copy)?, None) }
 
-    cuMemcpy3DAsync_v2(copy: *const Copy3D, stream: Handle) or cuMemcpy3DAsync_v2_ptsz { solid(get(copy)?, Some(stream)) }
+    cuMemcpy3DAsync_v2(copy: *const Copy3D, stream: Handle) or cuMemcpy3DAsync_v2_ptsz {
+        solid(get(copy)?, Some(stream))
+    }
 
     cuMemcpy3DPeer(copy: *const Copy3D) or cuMemcpy3DPeer_ptds { solid(get(copy)?, None) }
 
@@ -190,8 +198,8 @@ fn solid(copy: Copy3D, stream: Option<Handle>) -> Answer {
 /// Returns the copy that a structure describes.
 ///
 /// # Errors
-/// `INVALID_VALUE` for a type of memory that does not exist, or rows that are longer than the pitch; `INVALID_HANDLE` for
-/// an array that does not exist.
+/// `INVALID_VALUE` for a type of memory that does not exist, or rows that are longer than the pitch; `INVALID_HANDLE`
+/// for an array that does not exist.
 pub(super) fn described(state: &State, copy: &Copy3D) -> Answer<Copy> {
     let side = |solid: &Solid| -> Answer<Side> {
         if solid.level != 0 {

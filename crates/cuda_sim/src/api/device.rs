@@ -187,8 +187,7 @@ fn attribute_of(device: &Device, attribute: u32) -> Answer<i32> {
         126 => 1,
         129 => 1,
         130 | 134 => -1,
-        0 => return Err(Code::INVALID_VALUE),
-        ..ATTRIBUTES => 0,
+        attribute if (1..ATTRIBUTES).contains(&attribute) => 0,
         _ => return Err(Code::INVALID_VALUE),
     })
 }

@@ -5,7 +5,9 @@ use crate::entry::api;
 use crate::state::{Handle, Operation, Set, state, wait_until};
 
 api! {
-    cuMemsetD8_v2(address: u64, value: u8, count: usize) or cuMemsetD8_v2_ptds { row(address, u32::from(value), 1, count) }
+    cuMemsetD8_v2(address: u64, value: u8, count: usize) or cuMemsetD8_v2_ptds {
+        row(address, u32::from(value), 1, count)
+    }
 
     cuMemsetD16_v2(address: u64, value: u16, count: usize) or cuMemsetD16_v2_ptds {
         row(address, u32::from(value), 2, count)

@@ -27,10 +27,9 @@ api! {
         let guard = state()?;
         let context = current(&guard)?;
         let mut state = super::context::finish(guard, context);
+        let is_ours = |held| matches!(held, Held::Device | Held::Pool(_) | Held::Managed);
         match state.block_at(address) {
-            Some((start, block)) if start == address && matches!(block.held, Held::Device | Held::Pool(_) | Held::Managed) => {
-                state.free_block(address).map(|_| ())
-            }
+            Some((start, block)) if start == address && is_ours(block.held) => state.free_block(address).map(|_| ()),
             _ => {
                 let near = state.devices.first().map(|device| device.machine.describe(address)).unwrap_or_default();
                 state.report.note(&format!("cuMemFree: {address:#x} is not the start of an allocation: {near}"));

@@ -33,7 +33,9 @@ api! {
         put(address, allocate(&mut state, stream, pool, bytes)?)
     }
 
-    cuMemAllocFromPoolAsync(address: *mut u64, bytes: usize, pool: Handle, stream: Handle) or cuMemAllocFromPoolAsync_ptsz {
+    cuMemAllocFromPoolAsync(
+        address: *mut u64, bytes: usize, pool: Handle, stream: Handle,
+    ) or cuMemAllocFromPoolAsync_ptsz {
         let mut state = state()?;
         let stream = state.stream(stream)?;
         put(address, allocate(&mut state, stream, pool, bytes)?)
@@ -71,7 +73,8 @@ api! {
             return Err(Code::INVALID_VALUE);
         }
         state.pools.remove(&pool).ok_or(Code::INVALID_VALUE)?;
-        state.devices.iter_mut().filter(|device| device.pool == pool).for_each(|device| device.pool = device.default_pool);
+        let users = state.devices.iter_mut().filter(|device| device.pool == pool);
+        users.for_each(|device| device.pool = device.default_pool);
         Ok(())
     }
 

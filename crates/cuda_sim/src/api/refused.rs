@@ -10,7 +10,6 @@ macro_rules! refused {
         $(
             #[doc = concat!("The driver's `", stringify!($name), "`, which is not supported.")]
             #[unsafe(no_mangle)]
-            #[allow(non_snake_case)]
             pub extern "C" fn $name() -> u32 {
                 log::unsupported(stringify!($name));
                 Code::NOT_SUPPORTED.0

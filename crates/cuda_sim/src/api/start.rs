@@ -69,7 +69,8 @@ unsafe fn put_description(
     unsafe { put(place, part(texts).as_ptr().cast()) }
 }
 
-/// One variant of a function: the version of CUDA that brought it, its symbol, and whether stream 0 is the thread's own.
+/// One variant of a function: the version of CUDA that brought it, its symbol, and whether stream 0 is the thread's
+/// own.
 struct Variant {
     version: i32,
     address: *const (),

@@ -147,7 +147,8 @@ api! {
     }
 
     cuStreamGetCaptureInfo_v2(
-        stream: Handle, status: *mut u32, id: *mut u64, graph: *mut Handle, after: *mut *const Handle, count: *mut usize,
+        stream: Handle, status: *mut u32, id: *mut u64, graph: *mut Handle, after: *mut *const Handle,
+        count: *mut usize,
     ) or cuStreamGetCaptureInfo_v2_ptsz {
         capture_info(stream, status, id, graph, (after, std::ptr::null_mut(), count))
     }

@@ -45,8 +45,8 @@ pub unsafe fn text(address: *const u8, architecture: u32) -> Result<String, Refu
     if address.is_null() {
         return Err(Refused::new(Code::INVALID_VALUE, "the image is a null pointer"));
     }
-    // SAFETY: by contract, and each kind has at least four bytes. (Text that is shorter ends with its zero byte; it is read
-    // up to that.)
+    // SAFETY: by contract, and each kind has at least four bytes. (Text that is shorter ends with its zero byte; it is
+    // read up to that.)
     let start = unsafe { prefix(address) };
     match start {
         fatbin::WRAPPER | fatbin::FATBIN => {

@@ -132,8 +132,8 @@ impl State {
         self.devices.get_mut(device).ok_or(Code::INVALID_DEVICE)
     }
 
-    /// Resolves a stream's handle: 0 and 1 are the context's default stream, 2 (and 0 in functions with a default stream
-    /// per thread) the thread's.
+    /// Resolves a stream's handle: 0 and 1 are the context's default stream, 2 (and 0 in functions with a default
+    /// stream per thread) the thread's.
     ///
     /// # Errors
     /// `INVALID_HANDLE` if there is no such stream, and as [`current`].

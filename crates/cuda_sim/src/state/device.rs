@@ -6,6 +6,7 @@ use ptx_sim::{Config, Machine, Profile};
 
 /// Distance of the address ranges of two devices: their addresses differ, as under unified addressing.
 const RANGE: u64 = 1 << 40;
+const MIB: u64 = 1 << 20;
 /// Lowest address of the first device: that of `ptx_sim`.
 const FIRST: u64 = 0x7000_0000_0000;
 
@@ -60,5 +61,6 @@ impl Device {
 fn host_memory() -> u64 {
     // SAFETY: sysconf has no preconditions.
     let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-    u64::try_from(pages).unwrap_or(0).saturating_mul(u64::try_from(size).unwrap_or(0)) / 4 * 3 >> 20 << 20
+    let bytes = u64::try_from(pages).unwrap_or(0).saturating_mul(u64::try_from(size).unwrap_or(0));
+    bytes / 4 * 3 / MIB * MIB
 }

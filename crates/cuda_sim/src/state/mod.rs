@@ -62,8 +62,8 @@ pub fn initialise() {
     STATE.get_or_init(|| {
         let settings = Settings::read();
         if settings.leaks {
-            // SAFETY: the function takes nothing and does not unwind. Exit handlers that the program registered later, such
-            // as its own frees, run before.
+            // SAFETY: the function takes nothing and does not unwind. Exit handlers that the program registered later,
+            // such as its own frees, run before.
             unsafe { libc::atexit(at_exit) };
         }
         Mutex::new(State::new(settings))

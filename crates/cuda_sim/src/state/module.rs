@@ -124,7 +124,8 @@ fn facts(program: &Program, name: &str) -> Option<Facts> {
     let demand = Demand::of(program, name, 1, 0, 0).ok()?;
     let constants = program.variables().iter().filter(|variable| variable.space == Space::Const);
     let digits: String = program.target().chars().filter(char::is_ascii_digit).collect();
-    // What ptxas makes of the same code differs by a third at most; a launch needs 16 registers for its parameters alone.
+    // What ptxas makes of the same code differs by a third at most; a launch needs 16 registers for its parameters
+    // alone.
     let registers = estimate_registers(program, name).unwrap_or(32).clamp(16, 255);
     Some(Facts {
         static_shared: demand.shared_bytes,

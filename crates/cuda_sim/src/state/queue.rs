@@ -80,8 +80,8 @@ impl State {
         self.run(stream, VecDeque::from([operation]))
     }
 
-    /// Runs the steps of an item whose turn it is: up to the first function of the host at once, and the others when that
-    /// has returned.
+    /// Runs the steps of an item whose turn it is: up to the first function of the host at once, and the others when
+    /// that has returned.
     fn run(&mut self, stream: Handle, mut steps: VecDeque<Operation>) -> Answer {
         while let Some(step) = steps.pop_front() {
             let call: Box<dyn FnOnce() + Send> = match step {

@@ -1,7 +1,5 @@
 //! The functions that the tests call, as a program declares them.
 
-#![allow(non_snake_case)]
-
 use std::ffi::{c_char, c_void};
 
 // The library that defines them.

@@ -1,5 +1,10 @@
 //! Programs that call the driver as clients do.
 
+#![expect(
+    clippy::undocumented_unsafe_blocks,
+    reason = "every call of the driver is unsafe; where a pointer is not valid, that is the test"
+)]
+
 mod abi;
 mod faults;
 mod graphs;

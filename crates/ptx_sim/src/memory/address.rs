@@ -7,8 +7,8 @@ use crate::program::Space;
 
 /// Size in bytes of the unused range at address 0: small offsets from a null pointer fall into it and fault.
 pub const NULL_PAGE: u64 = 1 << 16;
-/// First address of device memory. From here to 2^47 lie, on Linux, only mappings of shared libraries and large blocks of
-/// the host, at the end: addresses of the host and of the device differ.
+/// First address of device memory. From here to 2^47 lie, on Linux, only mappings of shared libraries and large blocks
+/// of the host, at the end: addresses of the host and of the device differ.
 pub const GLOBAL: u64 = 0x7000_0000_0000;
 /// First byte of a thread's stack that is used, so that local address 0 stays invalid.
 pub const STACK_START: u64 = 64;

@@ -117,7 +117,8 @@ impl Memory {
         base
     }
 
-    /// Returns the start of `bytes` addresses that no allocation gets, a multiple of `align`; `None` if there are none left.
+    /// Returns the start of `bytes` addresses that no allocation gets, a multiple of `align`; `None` if there are none
+    /// left.
     pub fn reserve(&self, bytes: u64, align: u64) -> Option<u64> {
         let mut table = self.write();
         let base = table.next.checked_next_multiple_of(align.max(ALIGN))?;
@@ -125,7 +126,8 @@ impl Memory {
         Some(base)
     }
 
-    /// Adds memory that exists outside this table. All of it counts as written. Returns whether its addresses were free.
+    /// Adds memory that exists outside this table. All of it counts as written. Returns whether its addresses were
+    /// free.
     pub fn map(&self, base: u64, size: u64, name: &str, storage: Arc<Storage>) -> bool {
         let mut table = self.write();
         let at = table.list.partition_point(|allocation| allocation.base < base);

@@ -28,8 +28,8 @@ pub struct Storage {
     owned: bool,
 }
 
-// SAFETY: the words are atomics, which any thread may access; by the contract of `Storage::over` the host's memory stays
-// valid as long as the storage.
+// SAFETY: the words are atomics, which any thread may access; by the contract of `Storage::over` the host's memory
+// stays valid as long as the storage.
 unsafe impl Send for Storage {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Storage {}
@@ -47,8 +47,8 @@ impl Storage {
     /// Returns a storage whose bytes are memory of the host, rounded up to words.
     ///
     /// # Safety
-    /// As long as the storage exists, `memory` must be readable and writable for `bytes` bytes rounded up to a multiple of
-    /// 8, and aligned to 8. The host accesses it in the same way as another thread's memory.
+    /// As long as the storage exists, `memory` must be readable and writable for `bytes` bytes rounded up to a multiple
+    /// of 8, and aligned to 8. The host accesses it in the same way as another thread's memory.
     pub unsafe fn over(memory: NonNull<u8>, bytes: u64) -> Self {
         let words = usize::try_from(bytes.div_ceil(8)).unwrap_or(usize::MAX / 8);
         Self { words: NonNull::slice_from_raw_parts(memory.cast(), words), owned: false }

@@ -88,8 +88,8 @@ impl Machine {
         })
     }
 
-    /// Returns the start of `bytes` addresses that no allocation of this machine gets, a multiple of `align`: a place for
-    /// memory of the host.
+    /// Returns the start of `bytes` addresses that no allocation of this machine gets, a multiple of `align`: a place
+    /// for memory of the host.
     ///
     /// # Errors
     /// `out-of-memory` when no addresses are left.
@@ -242,7 +242,8 @@ impl Machine {
     /// Places the variables of an instance of a program in memory, unless they are.
     ///
     /// # Errors
-    /// `out-of-memory` when the host has no room for its variables; `initialiser` if an initial value differs by kernel.
+    /// `out-of-memory` when the host has no room for its variables; `initialiser` if an initial value differs by
+    /// kernel.
     pub fn load(&mut self, program: &Program, instance: u64) -> Result<(), Stop> {
         self.loaded(program, instance).map(|_| ())
     }
