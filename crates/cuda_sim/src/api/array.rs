@@ -2,7 +2,7 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, put};
-use crate::state::{Handle, Held, Kind, Side, current, state};
+use crate::state::{Array, Descriptor3D, Handle, Held, Kind, Side, channel_bytes, current, state};
 
 /// `CUDA_ARRAY_DESCRIPTOR`.
 #[repr(C)]
@@ -14,27 +14,7 @@ pub struct Descriptor {
     channels: u32,
 }
 
-/// `CUDA_ARRAY3D_DESCRIPTOR`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Descriptor3D {
-    pub width: usize,
-    pub height: usize,
-    pub depth: usize,
-    pub format: u32,
-    pub channels: u32,
-    pub flags: u32,
-}
-
-/// An array.
-#[derive(Clone, Copy, Debug)]
-pub struct Array {
-    pub descriptor: Descriptor3D,
-    pub address: u64,
-}
-
-/// Flags: a list of layers, a cube map.
-pub const LAYERED: u32 = 1;
+/// Flag: a cube map.
 const CUBE: u32 = 4;
 
 api! {
@@ -81,25 +61,6 @@ fn create(descriptor: Descriptor3D) -> Answer<Handle> {
     let array = state.handle();
     state.arrays.insert(array, Array { descriptor, address });
     Ok(array)
-}
-
-/// Returns the bytes of a channel, by the number of `CUarray_format`.
-pub fn channel_bytes(format: u32) -> Option<u64> {
-    match format {
-        1 | 8 => Some(1),
-        2 | 9 | 16 => Some(2),
-        3 | 10 | 32 => Some(4),
-        _ => None,
-    }
-}
-
-impl Array {
-    /// Bytes from a row to the next, and from a plane to the next.
-    pub fn strides(&self) -> (u64, u64) {
-        let Descriptor3D { width, height, format, channels, .. } = self.descriptor;
-        let row = width as u64 * u64::from(channels) * channel_bytes(format).unwrap_or(1);
-        (row, row * height.max(1) as u64)
-    }
 }
 
 /// A side of a copy that begins at an offset: x in bytes, y in rows, z in planes.

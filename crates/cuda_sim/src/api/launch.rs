@@ -1,7 +1,5 @@
 //! Launches.
 
-#![expect(clippy::too_many_arguments, reason = "the driver's `cuLaunchKernel` has them")]
-
 use crate::code::{Answer, Code};
 use crate::entry::{api, get};
 use crate::host_memory;

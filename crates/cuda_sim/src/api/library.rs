@@ -1,7 +1,5 @@
 //! Libraries, which are modules of all contexts, and their kernels.
 
-#![expect(clippy::too_many_arguments, reason = "the driver's `cuLibraryLoadData` has them")]
-
 use super::module::{entries, load_in, put_functions, read_file};
 use crate::code::Code;
 use crate::entry::{api, name, put, put_if};

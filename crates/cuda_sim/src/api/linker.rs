@@ -1,7 +1,5 @@
 //! The linker: PTX texts in, one text out, which modules and libraries take like any other.
 
-#![expect(clippy::too_many_arguments, reason = "the driver's `cuLinkAddData` has them")]
-
 use super::module::{error_log, read_file, write_log};
 use crate::code::{Answer, Code};
 use crate::entry::{api, name, put, put_if};

@@ -14,6 +14,7 @@ mod library;
 mod linker;
 mod memory;
 mod module;
+mod node;
 mod occupancy;
 mod peer;
 mod pointer;
@@ -22,9 +23,6 @@ mod refused;
 mod start;
 mod stream;
 mod texture;
-
-pub use array::Array;
-pub use texture::Described;
 
 use crate::entry::Symbol;
 
@@ -44,6 +42,7 @@ pub const SYMBOLS: &[&[Symbol]] = &[
     linker::SYMBOLS,
     memory::SYMBOLS,
     module::SYMBOLS,
+    node::SYMBOLS,
     occupancy::SYMBOLS,
     peer::SYMBOLS,
     pointer::SYMBOLS,

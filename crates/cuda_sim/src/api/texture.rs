@@ -1,9 +1,8 @@
 //! Texture and surface objects.
 
-use super::array::{LAYERED, channel_bytes};
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, put};
-use crate::state::{Handle, State, current, state};
+use crate::state::{Described, Handle, Resource, Sampling, State, channel_bytes, current, state};
 use ptx_sim::texture::{AddressMode, Channel, Filter, Format, Layout, Texture};
 
 /// Types of resources: array, mipmapped array, linear memory, rows with a pitch.
@@ -11,49 +10,12 @@ const ARRAY: u32 = 0;
 const LINEAR: u32 = 2;
 const PITCHED: u32 = 3;
 
+/// Flag of an array: the third extent is a number of layers.
+const LAYERED: u32 = 1;
+
 /// Flags of a texture: integers are read as such, coordinates run from 0 to 1.
 const READ_AS_INTEGER: u32 = 1;
 const NORMALISED: u32 = 2;
-
-/// `CUDA_RESOURCE_DESC`: its type, and the union of the resources as words.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Resource {
-    kind: u32,
-    /// Array handle, or address.
-    first: u64,
-    format: u32,
-    channels: u32,
-    /// Bytes of linear memory, or elements of a row.
-    width: usize,
-    height: usize,
-    pitch: usize,
-    rest: [u64; 11],
-    flags: u32,
-}
-
-/// `CUDA_TEXTURE_DESC`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Sampling {
-    address: [u32; 3],
-    filter: u32,
-    flags: u32,
-    anisotropy: u32,
-    mipmap_filter: u32,
-    mipmap_bias: f32,
-    mipmap_least: f32,
-    mipmap_most: f32,
-    border: [f32; 4],
-    reserved: [i32; 12],
-}
-
-/// Descriptions of an object, as the program gave them.
-#[derive(Clone, Copy, Debug)]
-pub struct Described {
-    resource: Resource,
-    sampling: Option<Sampling>,
-}
 
 api! {
     cuTexObjectCreate(texture: *mut u64, resource: *const Resource, sampling: *const Sampling, view: *const u8) {
@@ -158,14 +120,4 @@ fn texture(state: &State, described: &Described) -> Answer<Texture> {
         border: sampling.border,
         ..plain
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn structures_have_the_sizes_of_the_header() {
-        assert_eq!((size_of::<Resource>(), size_of::<Sampling>()), (144, 104));
-    }
 }

@@ -9,6 +9,7 @@ mod module;
 mod operation;
 mod queue;
 mod stream;
+mod texture;
 
 pub use context::{Context, current, pop, push, replace, top};
 pub use device::Device;
@@ -18,6 +19,7 @@ pub use module::{Function, Linker, Module};
 pub use operation::{Copy, Kind, Launch, Operation, Set, Side};
 pub use queue::Token;
 pub use stream::{Event, Stream};
+pub use texture::{Array, Described, Descriptor3D, Resource, Sampling, channel_bytes};
 
 use crate::code::{Answer, Code};
 use crate::image::Programs;
@@ -44,9 +46,9 @@ pub struct State {
     pub executables: HashMap<Handle, Executable>,
     /// Memory pools, with their devices.
     pub pools: HashMap<Handle, usize>,
-    pub arrays: HashMap<Handle, crate::api::Array>,
+    pub arrays: HashMap<Handle, Array>,
     /// Texture and surface objects, with their descriptions.
-    pub textures: HashMap<u64, crate::api::Described>,
+    pub textures: HashMap<u64, Described>,
     /// Allocations of the program, by address.
     pub blocks: BTreeMap<u64, Block>,
     pub report: Report,
