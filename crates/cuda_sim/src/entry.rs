@@ -155,3 +155,33 @@ pub unsafe fn put_text(buffer: *mut std::ffi::c_char, room: i32, text: &str) -> 
     }
     Ok(())
 }
+
+/// Reads a list.
+///
+/// # Errors
+/// `INVALID_VALUE` for a null pointer to a list that is not empty.
+///
+/// # Safety
+/// The list must be null or have `count` elements.
+pub unsafe fn list<T: Copy>(place: *const T, count: usize) -> Answer<Vec<T>> {
+    // SAFETY: by contract.
+    (0..count).map(|at| unsafe { get(place.wrapping_add(at)) }).collect()
+}
+
+/// Writes as many elements as there is room for, and how many those are; without a list, how many there are.
+///
+/// # Errors
+/// `INVALID_VALUE` without a count.
+///
+/// # Safety
+/// The list must be null or have room for `count` elements.
+pub unsafe fn put_list<T: Copy>(known: &[T], place: *mut T, count: *mut usize) -> Answer {
+    // SAFETY: by contract.
+    unsafe {
+        let room = if place.is_null() { 0 } else { get(count)? };
+        for (at, node) in known.iter().take(room).enumerate() {
+            put(place.wrapping_add(at), *node)?;
+        }
+        put(count, if place.is_null() { known.len() } else { known.len().min(room) })
+    }
+}

@@ -29,6 +29,7 @@ mod entry;
 mod host_memory;
 mod image;
 mod log;
+mod model;
 mod report;
 mod settings;
 mod state;

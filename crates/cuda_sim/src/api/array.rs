@@ -2,7 +2,8 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, put};
-use crate::state::{Array, Descriptor3D, Handle, Held, Kind, Side, channel_bytes, current, state};
+use crate::model::{Array, Descriptor3D, Handle, Held, Kind, Side, channel_bytes};
+use crate::state::state;
 
 /// `CUDA_ARRAY_DESCRIPTOR`.
 #[repr(C)]
@@ -46,7 +47,7 @@ api! {
 
 fn create(descriptor: Descriptor3D) -> Answer<Handle> {
     let mut state = state()?;
-    let context = current(&state)?;
+    let context = state.current()?;
     let device = state.current_device()?.number;
     let bytes = channel_bytes(descriptor.format).ok_or(Code::INVALID_VALUE)?;
     if !matches!(descriptor.channels, 1 | 2 | 4) || descriptor.width == 0 {

@@ -2,7 +2,8 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, put, put_if};
-use crate::state::{Handle, State, changed, current, pop, push, replace, state, top, wait_until};
+use crate::model::{Handle, pop, push, replace, top};
+use crate::state::{State, changed, state, wait_until};
 
 /// Version of the API that contexts report.
 const API_VERSION: u32 = 3020;
@@ -97,13 +98,13 @@ api! {
 
     cuCtxGetFlags(flags: *mut u32) {
         let state = state()?;
-        let context = current(&state)?;
+        let context = state.current()?;
         put(flags, state.contexts.get(&context).map_or(0, |context| context.flags))
     }
 
     cuCtxSetFlags(flags: u32) {
         let mut state = state()?;
-        let context = current(&state)?;
+        let context = state.current()?;
         state.contexts.get_mut(&context).ok_or(Code::INVALID_CONTEXT)?.flags = flags;
         Ok(())
     }
@@ -118,14 +119,14 @@ api! {
 
     cuCtxSynchronize() {
         let guard = state()?;
-        let context = current(&guard)?;
+        let context = guard.current()?;
         let state = finish(guard, context);
         state.contexts.get(&context).and_then(|context| context.fault).map_or(Ok(()), Err)
     }
 
     cuCtxSynchronize_v2(context: Handle) {
         let guard = state()?;
-        let context = if context == 0 { current(&guard)? } else { context };
+        let context = if context == 0 { guard.current()? } else { context };
         if !guard.contexts.contains_key(&context) {
             return Err(Code::INVALID_CONTEXT);
         }
@@ -135,7 +136,7 @@ api! {
 
     cuCtxSetLimit(limit: u32, value: usize) {
         let mut state = state()?;
-        let context = current(&state)?;
+        let context = state.current()?;
         let limits = &mut state.contexts.get_mut(&context).ok_or(Code::INVALID_CONTEXT)?.limits;
         default_limit(limit)?;
         limits.insert(limit, value);
@@ -144,23 +145,23 @@ api! {
 
     cuCtxGetLimit(value: *mut usize, limit: u32) {
         let state = state()?;
-        let context = current(&state)?;
+        let context = state.current()?;
         let set = state.contexts.get(&context).and_then(|context| context.limits.get(&limit).copied());
         put(value, set.map_or_else(|| default_limit(limit), Ok)?)
     }
 
-    cuCtxGetCacheConfig(config: *mut u32) { current(&*state()?)?; put(config, 0) }
+    cuCtxGetCacheConfig(config: *mut u32) { state()?.current()?; put(config, 0) }
 
-    cuCtxSetCacheConfig(_config: u32) { current(&*state()?).map(|_| ()) }
+    cuCtxSetCacheConfig(_config: u32) { state()?.current().map(|_| ()) }
 
-    cuCtxGetSharedMemConfig(config: *mut u32) { current(&*state()?)?; put(config, 1) }
+    cuCtxGetSharedMemConfig(config: *mut u32) { state()?.current()?; put(config, 1) }
 
-    cuCtxSetSharedMemConfig(_config: u32) { current(&*state()?).map(|_| ()) }
+    cuCtxSetSharedMemConfig(_config: u32) { state()?.current().map(|_| ()) }
 
-    cuCtxResetPersistingL2Cache() { current(&*state()?).map(|_| ()) }
+    cuCtxResetPersistingL2Cache() { state()?.current().map(|_| ()) }
 
     cuCtxGetStreamPriorityRange(least: *mut i32, greatest: *mut i32) {
-        current(&*state()?)?;
+        state()?.current()?;
         put_if(least, 0);
         put_if(greatest, -5);
         Ok(())
@@ -177,7 +178,7 @@ api! {
         if flags != 0 {
             return Err(Code::INVALID_VALUE);
         }
-        let context_of_thread = current(&*state()?)?;
+        let context_of_thread = state()?.current()?;
         put(context, context_of_thread)
     }
 

@@ -3,7 +3,8 @@
 use super::array::place;
 use crate::code::{Answer, Code};
 use crate::entry::{api, get};
-use crate::state::{Copy, Handle, Kind, Operation, Side, State, state, wait_until};
+use crate::model::{Copy, Handle, Kind, Operation, Side};
+use crate::state::{State, state, wait_until};
 
 /// Memory types of the structures: host, device, array, unified.
 const HOST: u32 = 1;

@@ -2,7 +2,8 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, name, put, put_if, put_text};
-use crate::state::{Device, Handle, state};
+use crate::model::{Device, Handle};
+use crate::state::state;
 use std::ffi::c_char;
 
 /// Width of the memory bus in bits; with the clock it gives the profile's bandwidth.

@@ -2,12 +2,13 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, put};
-use crate::state::{Event, Handle, Operation, Token, current, state, wait_until};
+use crate::model::{Event, Handle, Operation, Token};
+use crate::state::{state, wait_until};
 
 api! {
     cuEventCreate(event: *mut Handle, flags: u32) {
         let mut state = state()?;
-        let context = current(&state)?;
+        let context = state.current()?;
         let new = state.handle();
         state.events.insert(new, Event { context, flags, token: None, time: None, captured: None });
         put(event, new)
@@ -59,7 +60,7 @@ api! {
         match &mut known.capture {
             Some(capture) if capture.graph == graph => capture.after.extend(nodes),
             Some(_) => return Err(Code::STREAM_CAPTURE_MERGE),
-            none => *none = Some(crate::state::Capture { graph, origin: false, after: nodes }),
+            none => *none = Some(crate::model::Capture { graph, origin: false, after: nodes }),
         }
         Ok(())
     }

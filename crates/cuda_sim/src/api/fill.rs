@@ -2,7 +2,8 @@
 
 use crate::code::Answer;
 use crate::entry::api;
-use crate::state::{Handle, Operation, Set, state, wait_until};
+use crate::model::{Handle, Operation, Set};
+use crate::state::{state, wait_until};
 
 api! {
     cuMemsetD8_v2(address: u64, value: u8, count: usize) or cuMemsetD8_v2_ptds {

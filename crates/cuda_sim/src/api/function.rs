@@ -2,7 +2,8 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, put, put_if};
-use crate::state::{Handle, State, state};
+use crate::model::Handle;
+use crate::state::{State, state};
 use std::ffi::c_char;
 
 /// Attributes of a function.

@@ -3,8 +3,9 @@
 use super::copy::{Copy3D, described};
 use super::node::{Fill, Host, Kernel, Kernel2, launch, plain, set};
 use crate::code::{Answer, Code};
-use crate::entry::{api, get, put, put_if};
-use crate::state::{Executable, Graph, Handle, Operation, State, state};
+use crate::entry::{api, get, put, put_if, put_list};
+use crate::model::{Executable, Graph, Handle, Operation};
+use crate::state::{State, state};
 use std::ffi::c_char;
 
 /// `CUDA_GRAPH_INSTANTIATE_PARAMS`.
@@ -198,17 +199,5 @@ unsafe fn put_edges(graph: Handle, from: *mut Handle, to: *mut Handle, count: *m
         put_list(&starts, from, count)?;
         put(count, room)?;
         put_list(&ends, to, count)
-    }
-}
-
-/// Writes as many elements as there is room for, and how many there are.
-pub(super) unsafe fn put_list(known: &[Handle], place: *mut Handle, count: *mut usize) -> Answer {
-    // SAFETY: the caller's pointers; the list has room for `count` elements.
-    unsafe {
-        let room = if place.is_null() { 0 } else { get(count)? };
-        for (at, node) in known.iter().take(room).enumerate() {
-            put(place.wrapping_add(at), *node)?;
-        }
-        put(count, if place.is_null() { known.len() } else { known.len().min(room) })
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, put};
-use crate::state::{Handle, Held, Operation, current, state};
+use crate::model::{Handle, Held, Operation};
+use crate::state::state;
 
 /// Flags of page-locked memory: for all contexts, mapped, write-combined.
 const FLAGS: u32 = 7;
@@ -29,7 +30,7 @@ api! {
 
     cuMemHostRegister_v2(address: u64, bytes: usize, flags: u32) {
         let mut state = state()?;
-        let context = current(&state)?;
+        let context = state.current()?;
         let device = state.current_device()?.number;
         state.register(device, context, address, bytes as u64, flags)
     }
@@ -40,7 +41,7 @@ api! {
 
     cuMemHostGetDevicePointer_v2(device: *mut u64, address: u64, flags: u32) {
         let state = state()?;
-        current(&state)?;
+        state.current()?;
         let known = state.block_at(address).filter(|(_, block)| block.held.is_on_host() && flags == 0);
         // Kernels access it at the host's address.
         put(device, known.map(|_| address).ok_or(Code::INVALID_VALUE)?)
@@ -78,7 +79,7 @@ api! {
 
 fn allocate(bytes: usize, held: Held) -> Answer<u64> {
     let mut state = state()?;
-    let context = current(&state)?;
+    let context = state.current()?;
     let device = state.current_device()?.number;
     state.allocate_host(device, context, bytes as u64, held)
 }

@@ -3,7 +3,8 @@
 use crate::code::{Answer, Code};
 use crate::entry::{api, get};
 use crate::host_memory;
-use crate::state::{Handle, Launch, Operation, State, state};
+use crate::model::{Handle, Launch, Operation};
+use crate::state::{State, state};
 
 /// Markers in the list `extra`: its end, the buffer of parameters, and the size of the buffer.
 const END: usize = 0;

@@ -3,7 +3,8 @@
 use super::module::{entries, load_in, put_functions, read_file};
 use crate::code::Code;
 use crate::entry::{api, name, put, put_if};
-use crate::state::{Handle, state};
+use crate::model::Handle;
+use crate::state::state;
 use std::ffi::{c_char, c_void};
 
 api! {

@@ -5,7 +5,8 @@ use crate::code::{Answer, Code};
 use crate::entry::{api, name, put, put_if};
 use crate::host_memory;
 use crate::image::{link, logged, text};
-use crate::state::{Handle, Linker, state};
+use crate::model::{Handle, Linker};
+use crate::state::state;
 use std::ffi::{c_char, c_void};
 
 /// Types of inputs: machine code, PTX, fat binary, object, library.

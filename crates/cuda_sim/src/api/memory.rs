@@ -2,7 +2,8 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, put, put_if};
-use crate::state::{Held, current, state};
+use crate::model::Held;
+use crate::state::state;
 
 /// Alignment of the rows of pitched memory in bytes.
 const PITCH: usize = 512;
@@ -25,7 +26,7 @@ api! {
         }
         // A free waits for all work of the context, as the driver's does.
         let guard = state()?;
-        let context = current(&guard)?;
+        let context = guard.current()?;
         let mut state = super::context::finish(guard, context);
         let is_ours = |held| matches!(held, Held::Device | Held::Pool(_) | Held::Managed);
         match state.block_at(address) {
@@ -40,7 +41,7 @@ api! {
 
     cuMemGetAddressRange_v2(start: *mut u64, bytes: *mut usize, address: u64) {
         let state = state()?;
-        current(&state)?;
+        state.current()?;
         let known = state.block_at(address).map(|(start, block)| (start, block.bytes));
         let known = known.or_else(|| state.devices.iter().find_map(|device| device.machine.allocation(address)));
         let (base, size) = known.ok_or(Code::NOT_FOUND)?;
@@ -52,7 +53,7 @@ api! {
 
 fn allocate(bytes: usize) -> Answer<u64> {
     let mut state = state()?;
-    let context = current(&state)?;
+    let context = state.current()?;
     let device = state.current_device()?.number;
     state.allocate(device, context, bytes as u64, Held::Device)
 }

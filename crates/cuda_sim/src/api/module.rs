@@ -4,7 +4,8 @@ use crate::code::{Answer, Code};
 use crate::entry::{api, get, name, put, put_if};
 use crate::host_memory;
 use crate::image::{Refused, logged, text};
-use crate::state::{Handle, State, current, state};
+use crate::model::Handle;
+use crate::state::{State, state};
 use std::ffi::{c_char, c_void};
 
 /// Options of the compiler: where it writes errors, and the size of that buffer.
@@ -69,7 +70,7 @@ pub(super) fn read_file(path: &str) -> Answer<Vec<u8>> {
 
 unsafe fn load(image: *const u8, log: Option<(u64, u64)>) -> Answer<Handle> {
     let mut state = state()?;
-    let context = current(&state)?;
+    let context = state.current()?;
     // SAFETY: the caller's image.
     unsafe { load_in(&mut state, image, context, log) }
 }

@@ -1,11 +1,11 @@
 //! Nodes of graphs.
 
 use super::copy::{Copy3D, described};
-use super::graph::put_list;
 use super::launch::{Parameters, Shape, prepare};
 use crate::code::{Answer, Code};
-use crate::entry::{api, get, put};
-use crate::state::{Handle, Launch, Node, Operation, Set, State, state};
+use crate::entry::{api, get, list, put, put_list};
+use crate::model::{Handle, Launch, Node, Operation, Set};
+use crate::state::{State, state};
 
 /// `CUDA_KERNEL_NODE_PARAMS`; the second version has two more fields.
 #[repr(C)]
@@ -44,8 +44,8 @@ pub struct Fill {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Host {
-    function: usize,
-    data: usize,
+    pub function: usize,
+    pub data: usize,
 }
 
 /// Type of a node that does nothing.
@@ -203,11 +203,6 @@ unsafe fn depend(graph: Handle, from: *const Handle, to: *const Handle, count: u
         state.nodes.entry(to).and_modify(|node| node.after.push(from));
     }
     Ok(())
-}
-
-unsafe fn list(nodes: *const Handle, count: usize) -> Answer<Vec<Handle>> {
-    // SAFETY: the caller's list has `count` elements.
-    (0..count).map(|at| unsafe { get(nodes.wrapping_add(at)) }).collect()
 }
 
 #[cfg(test)]

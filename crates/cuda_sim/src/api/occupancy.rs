@@ -3,7 +3,8 @@
 use super::launch::Config;
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, put};
-use crate::state::{Handle, State, state};
+use crate::model::Handle;
+use crate::state::{State, state};
 use ptx_sim::occupancy::{Demand, occupancy};
 
 /// Computes a block's dynamic shared memory in bytes from its threads.

@@ -2,7 +2,8 @@
 
 use crate::code::Code;
 use crate::entry::{api, put};
-use crate::state::{Handle, current, state};
+use crate::model::Handle;
+use crate::state::state;
 
 /// Attributes of a pair of devices: performance, access, atomics, access to arrays.
 const ACCESS: u32 = 2;
@@ -26,7 +27,7 @@ api! {
 
     cuCtxEnablePeerAccess(peer: Handle, flags: u32) {
         let mut state = state()?;
-        let context = current(&state)?;
+        let context = state.current()?;
         let device = state.current_device()?.number;
         let peer = state.contexts.get(&peer).ok_or(Code::INVALID_CONTEXT)?.device;
         if flags != 0 {
@@ -45,7 +46,7 @@ api! {
 
     cuCtxDisablePeerAccess(peer: Handle) {
         let mut state = state()?;
-        let context = current(&state)?;
+        let context = state.current()?;
         let device = state.current_device()?.number;
         let peer = state.contexts.get(&peer).ok_or(Code::INVALID_CONTEXT)?.device;
         let known = state.contexts.get_mut(&context).ok_or(Code::INVALID_CONTEXT)?;

@@ -2,7 +2,8 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, put};
-use crate::state::{Held, State, state};
+use crate::model::Held;
+use crate::state::{State, state};
 use std::ffi::c_void;
 
 /// Attributes of an address.

@@ -2,7 +2,8 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, put};
-use crate::state::{Handle, Held, Operation, State, state};
+use crate::model::{Handle, Held, Operation};
+use crate::state::{State, state};
 use std::ffi::c_void;
 
 /// Attributes of a pool.

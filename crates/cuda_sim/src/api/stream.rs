@@ -2,7 +2,8 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, put, put_if};
-use crate::state::{Capture, Graph, Handle, Operation, Set, State, Stream, current, state, wait_until};
+use crate::model::{Capture, Graph, Handle, Operation, Set, Stream};
+use crate::state::{State, state, wait_until};
 
 /// Modes of a capture: global, thread-local, relaxed.
 const MODES: u32 = 3;
@@ -187,7 +188,7 @@ api! {
 
 unsafe fn create(place: *mut Handle, flags: u32, priority: i32) -> Answer {
     let mut state = state()?;
-    let context = current(&state)?;
+    let context = state.current()?;
     if flags > 1 {
         return Err(Code::INVALID_VALUE);
     }

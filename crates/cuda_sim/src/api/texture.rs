@@ -2,7 +2,8 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, put};
-use crate::state::{Described, Handle, Resource, Sampling, State, channel_bytes, current, state};
+use crate::model::{Described, Handle, Resource, Sampling, channel_bytes};
+use crate::state::{State, state};
 use ptx_sim::texture::{AddressMode, Channel, Filter, Format, Layout, Texture};
 
 /// Types of resources: array, mipmapped array, linear memory, rows with a pitch.
@@ -60,7 +61,7 @@ fn destroy(object: u64) -> Answer {
 
 fn create(described: Described) -> Answer<u64> {
     let mut state = state()?;
-    current(&state)?;
+    state.current()?;
     let texture = texture(&state, &described)?;
     let device = state.current_device()?;
     let made = device.machine.texture(&texture);

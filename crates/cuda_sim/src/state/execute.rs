@@ -1,8 +1,9 @@
 //! Execution of operations on the simulated devices.
 
-use super::{Copy, Held, Kind, Launch, Operation, Set, Side, State};
+use super::State;
 use crate::code::{Answer, Code};
 use crate::host_memory;
+use crate::model::{Copy, Held, Kind, Launch, Operation, Set, Side, top};
 use ptx_sim::{Stop, StopKind};
 use std::time::Instant;
 
@@ -60,7 +61,7 @@ impl State {
         let function = self.functions.get(&launch.function).ok_or(Code::INVALID_HANDLE)?;
         let module = self.modules.get(&function.module).ok_or(Code::INVALID_HANDLE)?;
         // The queue has checked the stream's context; a library's kernel runs on the launching thread's device.
-        let context = if module.context == 0 { super::top() } else { module.context };
+        let context = if module.context == 0 { top() } else { module.context };
         let device = self.contexts.get(&context).map_or(0, |context| context.device);
         let wanted = ptx_sim::Launch {
             entry: &function.name,

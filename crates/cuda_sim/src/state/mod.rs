@@ -1,35 +1,21 @@
 //! All state of the driver, behind one lock: a call sees it as the calls before it left it.
 
-mod context;
-mod device;
+mod contexts;
 mod execute;
-mod graph;
+mod graphs;
 mod memory;
-mod module;
-mod operation;
+mod modules;
 mod queue;
-mod stream;
-mod texture;
-
-pub use context::{Context, current, pop, push, replace, top};
-pub use device::Device;
-pub use graph::{Capture, Executable, Graph, Node};
-pub use memory::{Block, Held};
-pub use module::{Function, Linker, Module};
-pub use operation::{Copy, Kind, Launch, Operation, Set, Side};
-pub use queue::Token;
-pub use stream::{Event, Stream};
-pub use texture::{Array, Described, Descriptor3D, Resource, Sampling, channel_bytes};
 
 use crate::code::{Answer, Code};
 use crate::image::Programs;
+use crate::model::{
+    Array, Block, Context, Described, Device, Event, Executable, Function, Graph, Handle, Linker, Module, Node, Stream,
+};
 use crate::report::Report;
 use crate::settings::Settings;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-
-/// A handle that a program keeps. Handles of all kinds differ, and are never reused.
-pub type Handle = usize;
 
 /// The state of the driver.
 pub struct State {

@@ -1,22 +1,9 @@
 //! The order of work: an operation runs in the call that enqueues it, unless it has to wait for a function of the host.
 
-use super::{Context, Handle, Operation, State, Stream, changed, state};
+use super::{State, changed, state};
 use crate::code::{Answer, Code};
+use crate::model::{Context, Handle, Item, Operation, Stream, Token};
 use std::collections::VecDeque;
-
-/// An item of a stream, by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token {
-    pub stream: Handle,
-    pub number: u64,
-}
-
-/// Work that waits.
-pub struct Item {
-    operation: Operation,
-    /// Items of other streams that have to end first.
-    after: Vec<Token>,
-}
 
 impl State {
     /// Whether an item has ended. A stream that no longer exists has no work left.

@@ -1,60 +1,12 @@
-//! Modules, libraries (which are the same here), and functions.
+//! Modules, and their functions and variables.
 
-use super::{Handle, State};
+use super::State;
 use crate::code::{Answer, Code};
+use crate::model::{Function, Handle, Module, facts};
 use ptx_sim::Program;
-use ptx_sim::occupancy::{Demand, estimate_registers};
-use ptx_sim::program::Space;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::sync::Arc;
-
-/// A module.
-pub struct Module {
-    pub program: Arc<Program>,
-    /// Number of the instance: each module has variables of its own.
-    pub instance: u64,
-    /// The context that it was loaded in; 0 for a library, which is loaded in all.
-    pub context: Handle,
-    /// The functions that have handles, by name.
-    pub functions: BTreeMap<String, Handle>,
-}
-
-/// A kernel of a module.
-pub struct Function {
-    pub module: Handle,
-    pub name: String,
-    pub c_name: CString,
-    /// Maximum dynamic shared memory in bytes that a launch may ask for.
-    pub max_dynamic_shared: i32,
-    /// Attributes that the program has set and that nothing reads but it.
-    pub set: BTreeMap<u32, i32>,
-    /// Cluster shape that the kernel requires.
-    pub cluster: Option<[u32; 3]>,
-    /// Facts about the code.
-    pub facts: Facts,
-}
-
-/// Facts about a kernel.
-#[derive(Clone, Copy, Debug)]
-pub struct Facts {
-    pub static_shared: u64,
-    pub local: u64,
-    pub constant: u64,
-    pub registers: u32,
-    pub max_threads: u32,
-    /// Architecture of the PTX: 90 for `sm_90`.
-    pub architecture: i32,
-}
-
-/// A linker's inputs.
-pub struct Linker {
-    pub texts: Vec<String>,
-    /// The linked text with a zero byte at its end, which the program may read until it destroys the linker.
-    pub output: Option<Box<[u8]>>,
-    /// Where the program wants error messages: address and size in bytes.
-    pub log: Option<(u64, u64)>,
-}
 
 /// Dynamic shared memory in bytes that needs no attribute.
 const PLAIN_SHARED: u64 = 48 << 10;
@@ -117,22 +69,4 @@ impl State {
         let machine = &mut self.devices[device].machine;
         machine.symbol_of(&found.program, found.instance, name).map_err(|_| Code::NOT_FOUND)
     }
-}
-
-fn facts(program: &Program, name: &str) -> Option<Facts> {
-    let entry = program.entries().find(|function| function.name == name)?;
-    let demand = Demand::of(program, name, 1, 0, 0).ok()?;
-    let constants = program.variables().iter().filter(|variable| variable.space == Space::Const);
-    let digits: String = program.target().chars().filter(char::is_ascii_digit).collect();
-    // What ptxas makes of the same code differs by a third at most; a launch needs 16 registers for its parameters
-    // alone.
-    let registers = estimate_registers(program, name).unwrap_or(32).clamp(16, 255);
-    Some(Facts {
-        static_shared: demand.shared_bytes,
-        local: entry.frame_bytes,
-        constant: constants.map(|variable| variable.size).sum(),
-        registers,
-        max_threads: entry.max_threads.unwrap_or(1024).min(1024),
-        architecture: digits.parse().unwrap_or(0),
-    })
 }

@@ -1,7 +1,8 @@
 //! Streams and events.
 
-use super::queue::Item;
-use super::{Capture, Handle, Token};
+use super::graph::Capture;
+use super::handle::Handle;
+use super::operation::Operation;
 use std::collections::VecDeque;
 use std::time::Instant;
 
@@ -62,4 +63,18 @@ impl Event {
     pub fn is_timed(&self) -> bool {
         self.flags & 2 == 0
     }
+}
+
+/// An item of a stream, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    pub stream: Handle,
+    pub number: u64,
+}
+
+/// Work that waits.
+pub struct Item {
+    pub operation: Operation,
+    /// Items of other streams that have to end first.
+    pub after: Vec<Token>,
 }

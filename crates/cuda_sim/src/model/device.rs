@@ -1,6 +1,6 @@
 //! A simulated device.
 
-use super::Handle;
+use super::handle::Handle;
 use crate::settings::Settings;
 use ptx_sim::{Config, Machine, Profile};
 

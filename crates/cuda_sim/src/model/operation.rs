@@ -1,6 +1,6 @@
 //! The work of streams and graphs, as data.
 
-use super::Handle;
+use super::handle::Handle;
 
 /// One step of a stream or a graph.
 #[derive(Clone, Debug)]

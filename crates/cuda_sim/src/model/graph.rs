@@ -1,0 +1,53 @@
+//! Graphs.
+
+use super::handle::Handle;
+use super::operation::Operation;
+
+/// A graph.
+#[derive(Default)]
+pub struct Graph {
+    /// Its nodes, in the order in which they were added.
+    pub nodes: Vec<Handle>,
+    /// Memory that its nodes allocate.
+    pub memory: Vec<u64>,
+}
+
+/// A node of a graph.
+#[derive(Clone)]
+pub struct Node {
+    pub graph: Handle,
+    pub operation: Operation,
+    /// Type, by the number of `CUgraphNodeType`.
+    pub kind: u32,
+    pub after: Vec<Handle>,
+}
+
+/// An executable graph: its nodes with their operations, each after those that it depends on.
+pub struct Executable {
+    pub steps: Vec<(Handle, u32, Operation)>,
+}
+
+/// The part of a capture that a stream has.
+#[derive(Clone)]
+pub struct Capture {
+    /// Number of the capture: the handle of its graph.
+    pub graph: Handle,
+    /// Whether the capture began in this stream.
+    pub origin: bool,
+    /// The nodes that the stream's next node depends on.
+    pub after: Vec<Handle>,
+}
+
+/// The number of the node's type.
+pub fn kind_of(operation: &Operation) -> u32 {
+    match operation {
+        Operation::Launch(_) => 0,
+        Operation::Copy(_) | Operation::Write(..) => 1,
+        Operation::Set(_) => 2,
+        Operation::Host { .. } | Operation::Callback { .. } => 3,
+        Operation::Steps(_) => 4,
+        Operation::Empty => 5,
+        Operation::Record { .. } => 7,
+        Operation::Free { .. } => 11,
+    }
+}

@@ -1,0 +1,91 @@
+//! The current context, its device and its streams.
+
+use super::State;
+use crate::code::{Answer, Code};
+use crate::model::{Block, Context, Device, Handle, Stream, thread, top};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+impl State {
+    /// Returns the current context's handle.
+    ///
+    /// # Errors
+    /// `INVALID_CONTEXT` if there is none or it was destroyed, and the error of a kernel that faulted in it.
+    pub fn current(&self) -> Answer<Handle> {
+        let context = top();
+        match self.contexts.get(&context) {
+            None => Err(Code::INVALID_CONTEXT),
+            Some(Context { fault: Some(code), .. }) => Err(*code),
+            Some(_) => Ok(context),
+        }
+    }
+
+    /// Creates a context with its default stream.
+    pub fn create_context(&mut self, device: usize, flags: u32) -> Handle {
+        let (context, legacy) = (self.handle(), self.handle());
+        self.streams.insert(legacy, Stream::new(context, 0, 0));
+        let new = Context {
+            device,
+            flags,
+            fault: None,
+            limits: BTreeMap::new(),
+            legacy,
+            per_thread: HashMap::new(),
+            peers: BTreeSet::new(),
+        };
+        self.contexts.insert(context, new);
+        context
+    }
+
+    /// Destroys a context with everything in it.
+    pub fn destroy_context(&mut self, context: Handle) {
+        let of = |(at, block): (&u64, &Block)| (block.context == context).then_some(*at);
+        let blocks: Vec<u64> = self.blocks.iter().filter_map(of).collect();
+        for address in blocks {
+            // It exists, so that it can be freed.
+            let _ = self.free_block(address);
+        }
+        let modules: Vec<Handle> =
+            self.modules.iter().filter(|(_, module)| module.context == context).map(|(at, _)| *at).collect();
+        modules.into_iter().for_each(|module| self.unload(module));
+        self.streams.retain(|_, stream| stream.context != context);
+        self.events.retain(|_, event| event.context != context);
+        self.contexts.remove(&context);
+    }
+
+    /// Returns the device of the current context.
+    ///
+    /// # Errors
+    /// As [`State::current`].
+    pub fn current_device(&mut self) -> Answer<&mut Device> {
+        let context = self.current()?;
+        let device = self.contexts.get(&context).map_or(0, |context| context.device);
+        self.devices.get_mut(device).ok_or(Code::INVALID_DEVICE)
+    }
+
+    /// Resolves a stream's handle: 0 and 1 are the context's default stream, 2 (and 0 in functions with a default
+    /// stream per thread) the thread's.
+    ///
+    /// # Errors
+    /// `INVALID_HANDLE` if there is no such stream, and as [`State::current`].
+    pub fn stream(&mut self, handle: Handle) -> Answer<Handle> {
+        if handle > 2 {
+            let known = self.streams.get(&handle).filter(|stream| !stream.destroyed);
+            let context = known.ok_or(Code::INVALID_HANDLE)?.context;
+            return match self.contexts.get(&context).and_then(|context| context.fault) {
+                Some(code) => Err(code),
+                None => Ok(handle),
+            };
+        }
+        let number = self.current()?;
+        let new = self.handle();
+        let Some(context) = self.contexts.get_mut(&number) else { return Err(Code::INVALID_CONTEXT) };
+        if handle == 1 || handle == 0 && !crate::entry::per_thread() {
+            return Ok(context.legacy);
+        }
+        let stream = *context.per_thread.entry(thread()).or_insert(new);
+        if stream == new {
+            self.streams.insert(new, Stream::new(number, 0, 0));
+        }
+        Ok(stream)
+    }
+}
