@@ -24,13 +24,15 @@ fn a_new_project_passes_its_tests_and_runs() {
     let (folder, target) = places("my-kernels");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let task = Command::new(env!("CARGO")).current_dir(root).args(["xtask", "new"]).arg(&folder).output();
-    assert!(printed(&task.expect("cargo starts")).contains("cargo test --workspace"));
+    assert!(printed(&task.expect("cargo starts")).contains("cargo test\n  cargo run"));
 
-    let tests = printed(&cargo(&folder, &target, &["test", "--workspace"]));
+    let tests = printed(&cargo(&folder, &target, &["test"]));
     for name in ["saxpy_has_no_bug_that_the_simulator_finds", "the_host_function_returns_what_the_formula_says"] {
         assert!(tests.contains(&format!("{name} ... ok")), "{name}: {tests}");
     }
+    // The tests and the program have the same dependencies, with the same features: nothing is compiled twice.
     let run = printed(&cargo(&folder, &target, &["run"]));
+    assert!(!run.contains("Compiling"), "{run}");
     assert!(run.contains("= [1.0, 3.0, 5.0, 7.0, 9.0, 11.0, 13.0, 15.0, 17.0, 19.0] on"), "{run}");
 
     // The program contains its kernels: it runs from an empty folder, without an environment.
@@ -53,6 +55,8 @@ fn a_new_project_passes_its_tests_and_runs() {
         printed
     };
 
+    the_operators_of_the_guide_need_no_more_dependencies(&folder, &target);
+
     // The mistake that the guide asks for is reported as the guide says.
     let (right, wrong) =
         ("(Some(x), Some(y)) = (x.get(i.get()), y.get_mut(i))", "(x, Some(y)) = (x[i.get()], y.get_mut(i))");
@@ -63,11 +67,31 @@ fn a_new_project_passes_its_tests_and_runs() {
         printed.contains("index out of bounds") && printed.contains("in block (0,0,0) thread (2,0,0)"),
         "{printed}"
     );
+    // The test that returns the library's error prints its report, whose excerpt starts a line.
+    assert!(printed.lines().any(|line| line.starts_with("error[trap]")), "{printed}");
 
     // A mistake of Rust is an error of the build, at its line.
     failing(text.replace("*y += a * x;", "*y += a * z;"), &["build"]);
 
     a_build_script_that_drops_the_error_fails_too(&folder, &target);
+}
+
+/// The kernels of the guide's chapter on operators, copied into the project as they stand.
+fn the_operators_of_the_guide_need_no_more_dependencies(folder: &Path, target: &Path) {
+    let chapter = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/guide/own-operator.md");
+    let chapter = fs::read_to_string(chapter).expect("the chapter");
+    let blocks = chapter.split("<!-- code examples/03-own-operator/kernels/src/lib.rs#").skip(1);
+    let code = |block: &str| -> Option<String> {
+        let (_, block) = block.split_once("```rust\n")?;
+        Some(block.split_once("```")?.0.to_owned())
+    };
+    let code: Vec<String> = blocks.map(|block| code(block).expect("a block of code")).collect();
+    assert_eq!(code.len(), 3, "{chapter}");
+    let kernels = folder.join("kernels/src/lib.rs");
+    let text = fs::read_to_string(&kernels).expect("the kernels");
+    fs::write(&kernels, format!("{text}\n{}", code.join("\n"))).expect("written");
+    printed(&cargo(folder, target, &["build"]));
+    fs::write(&kernels, text).expect("written");
 }
 
 /// The mistake in the kernel, and then a cache in a folder that cannot be made: each is reported once.

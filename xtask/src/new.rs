@@ -47,8 +47,11 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     // The same versions of dependencies as here, which the tests have run with.
     let lock = place.join("Cargo.lock");
     fs::copy(root.join("Cargo.lock"), &lock).with_context(|| format!("cannot write {}", lock.display()))?;
-    println!("made {}; its kernel runs on the simulator with", place.display());
-    println!("\n  cd {}\n  cargo xtask setup\n  cargo test --workspace\n", place.display());
+    println!(
+        "made {}; its kernel is tested on the simulator, and runs on a GPU if there is one, with",
+        place.display()
+    );
+    println!("\n  cd {}\n  cargo xtask setup\n  cargo test\n  cargo run\n", place.display());
     Ok(ExitCode::SUCCESS)
 }
 
@@ -65,11 +68,16 @@ fn depend_on_folder(root: &Path, place: &Path) -> Result<()> {
     let text = fs::read_to_string(&template).with_context(|| format!("cannot read {}", template.display()))?;
     let folder = in_toml(&folder_from(root, place)?)?;
     let lines = text.lines().map(|line| match line.split_once(" = ") {
-        Some((library, _)) => line.replace(DEPENDENCY, &format!("path = \"{folder}/crates/{library}\"")) + "\n",
+        Some((library, _)) => line.replace(DEPENDENCY, &format!("path = \"{folder}/{}\"", place_of(library))) + "\n",
         None => format!("{line}\n"),
     });
     let manifest = place.join("Cargo.toml");
     fs::write(&manifest, lines.collect::<String>()).with_context(|| format!("cannot write {}", manifest.display()))
+}
+
+/// Where a library is in the checkout.
+fn place_of(library: &str) -> String {
+    if library == "kernels-gpu" { library.to_owned() } else { format!("crates/{library}") }
 }
 
 /// The path to `root` from the folder `place`; absolute if they have only the file system's root in common.
@@ -144,6 +152,13 @@ mod tests {
             }
         }
         assert!(files > 10, "{files}");
+        let manifest: toml::Table = toml::from_str(&fs::read_to_string(place.join("Cargo.toml"))?)?;
+        let dependencies = manifest["workspace"]["dependencies"].as_table().context("a table")?;
+        let paths: Vec<&str> = dependencies.values().filter_map(|value| value.get("path")?.as_str()).collect();
+        assert_eq!(paths.len(), 6, "{paths:?}");
+        for path in paths {
+            assert!(place.join(path).join("Cargo.toml").is_file(), "{path}");
+        }
         assert!(fs::read_to_string(place.join("app/Cargo.toml"))?.contains("name = \"my-kernels\""));
         let again = run(&Options { path: place, git: None }).expect_err("it is there");
         assert!(again.to_string().contains("not empty"), "{again}");
@@ -156,7 +171,7 @@ mod tests {
         let place = folder.path().join("far");
         run(&Options { path: place.clone(), git: Some(Some("https://example.org/fork".to_owned())) })?;
         let manifest = fs::read_to_string(place.join("Cargo.toml"))?;
-        assert_eq!(manifest.matches("git = \"https://example.org/fork\"").count(), 4, "{manifest}");
+        assert_eq!(manifest.matches("git = \"https://example.org/fork\"").count(), 5, "{manifest}");
         assert!(fs::read_to_string(place.join(".github/workflows/ci.yml"))?.contains("https://example.org/fork \""));
 
         // A checkout and a project beside it can be moved together.

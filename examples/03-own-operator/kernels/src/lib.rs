@@ -1,8 +1,10 @@
 //! Two operators, and the kernels that reduce and scan by them.
 #![cfg_attr(target_arch = "nvptx64", no_std, feature(abi_ptx))]
 
+// ANCHOR: use
 use bytemuck::{Pod, Zeroable};
 use kernels_gpu::operator::Operator;
+// ANCHOR_END: use
 
 // ANCHOR: summary
 /// Minimum, maximum, sum and number of some values. Aligned to its 16 bytes, it is loaded in one instruction.
