@@ -56,6 +56,7 @@ fn a_new_project_passes_its_tests_and_runs() {
     };
 
     the_operators_of_the_guide_need_no_more_dependencies(&folder, &target);
+    the_library_finds_its_kernels(&folder, &target);
 
     // The mistake that the guide asks for is reported as the guide says.
     let (right, wrong) =
@@ -92,6 +93,28 @@ fn the_operators_of_the_guide_need_no_more_dependencies(folder: &Path, target: &
     fs::write(&kernels, format!("{text}\n{}", code.join("\n"))).expect("written");
     printed(&cargo(folder, target, &["build"]));
     fs::write(&kernels, text).expect("written");
+}
+
+/// A project outside the checkout calls a function of the library, in a folder and an environment that name no PTX.
+fn the_library_finds_its_kernels(folder: &Path, target: &Path) {
+    let examples = folder.join("app/examples");
+    fs::create_dir_all(&examples).expect("a folder");
+    let sum = "fn main() -> rustwarp::Result<()> {\n    let device = rustwarp::Device::sim();\n    \
+        let x = device.upload(&[1.0_f32; 1000])?;\n    println!(\"sum {}\", device.sum(&x)?);\n    Ok(())\n}\n";
+    fs::write(examples.join("sum.rs"), sum).expect("written");
+    printed(&cargo(folder, target, &["build", "--package", "my-kernels", "--example", "sum"]));
+    let elsewhere = folder_outside();
+    fs::copy(target.join("debug/examples/sum"), elsewhere.join("sum")).expect("the program");
+    let run = Command::new(elsewhere.join("sum")).current_dir(&elsewhere).env_clear().output();
+    assert_eq!(printed(&run.expect("the program starts")).trim(), "sum 1000");
+    fs::remove_dir_all(elsewhere).expect("removed");
+}
+
+/// A folder with no checkout above it.
+fn folder_outside() -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("rustwarp-template-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
 }
 
 /// The mistake in the kernel, and then a cache in a folder that cannot be made: each is reported once.

@@ -105,9 +105,9 @@ fn place(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<PathBuf> 
     }
     let list: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
     Err(Error::NoPtx(format!(
-        "the kernels of the library ({package}) are not in the program: run `cargo xtask embed` in the checkout of \
-         Rustwarp and build the program again; or run `cargo xtask build-ptx` there and set RUSTWARP_PTX_DIR to its \
-         `target/ptx` (searched {})",
+        "the kernels of the library ({package}) are not in the program: run `cargo xtask build-ptx` in the checkout of \
+         Rustwarp that the program depends on; or `cargo xtask embed` there, and build the program again, which then \
+         contains them; or set RUSTWARP_PTX_DIR to the `target/ptx` of another checkout (searched {})",
         list.join(", ")
     )))
 }
@@ -127,8 +127,13 @@ fn present(folder: &Path) -> Vec<Arch> {
     names.filter_map(|name| Arch::parse(name.strip_suffix(".ptx").unwrap_or(&name))).collect()
 }
 
+/// The `target/ptx` of the checkout that this library was compiled in, as by a project with a path dependency; a package
+/// of a registry has none. Programs that are given away embed their kernels.
+const OF_THIS_CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/ptx");
+
 /// The folders to search, in order: `RUSTWARP_PTX_DIR` alone if it is set; else `ptx` beside the program or one level
-/// up (a folder made by `cargo xtask dist`), then `target/ptx` above the program or the current folder.
+/// up (a folder made by `cargo xtask dist`), then `target/ptx` above the program or the current folder, then that of the
+/// checkout that the library was compiled in.
 fn folders(package: &str) -> Vec<PathBuf> {
     if let Some(folder) = asked_folder() {
         return vec![folder.join(package)];
@@ -146,6 +151,7 @@ fn folders(package: &str) -> Vec<PathBuf> {
     if let Some(target) = std::env::var_os("CARGO_TARGET_DIR") {
         folders.push(PathBuf::from(target).join("ptx"));
     }
+    folders.push(PathBuf::from(OF_THIS_CHECKOUT));
     folders.dedup();
     folders.into_iter().map(|folder| folder.join(package)).collect()
 }
