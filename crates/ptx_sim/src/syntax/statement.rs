@@ -209,7 +209,7 @@ impl<'t> Parser<'t> {
                 if self.eat("|")? {
                     return Ok(Operand::Pair(text, self.word("a predicate")?));
                 }
-                let offset = self.offset()?;
+                let offset = if self.at("[") { self.element(text, body)? } else { self.offset()? };
                 Ok(Operand::Name(Name { text, negated: false, offset }))
             }
             (Kind::Punctuation, "!") => {
@@ -222,6 +222,22 @@ impl<'t> Parser<'t> {
             (Kind::Punctuation, "[") => self.address(body),
             (Kind::Number, _) | (Kind::Punctuation, "-" | "+" | "~") => self.number(),
             _ => Err(self.error("an operand")),
+        }
+    }
+
+    /// Parses the index of `array[2]`, the address of an element, and returns the element's offset in bytes.
+    fn element(&mut self, array: &str, body: &Body<'t>) -> Result<i64, ParseError> {
+        let open = self.advance()?;
+        let Operand::Integer(index) = self.number()? else { return Err(self.error_at(open, "an index")) };
+        self.expect("]")?;
+        let named = body.statements.iter().rev().find_map(|statement| match statement {
+            Statement::Variable(variable) if variable.name == array => Some(variable.element),
+            _ => None,
+        });
+        match (index, named) {
+            (0, _) => Ok(0),
+            (_, Some(bytes)) => Ok((index as i64).wrapping_mul(bytes as i64)),
+            (_, None) => Err(self.error_at(open, "an array of this function, or the index 0")),
         }
     }
 
