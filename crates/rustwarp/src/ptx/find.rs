@@ -127,13 +127,13 @@ fn present(folder: &Path) -> Vec<Arch> {
     names.filter_map(|name| Arch::parse(name.strip_suffix(".ptx").unwrap_or(&name))).collect()
 }
 
-/// The `target/ptx` of the checkout that this library was compiled in, as by a project with a path dependency; a package
-/// of a registry has none. Programs that are given away embed their kernels.
+/// The `target/ptx` of the checkout that this library was compiled in, as by a project with a path dependency; a
+/// package of a registry has none. Programs that are given away embed their kernels.
 const OF_THIS_CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/ptx");
 
 /// The folders to search, in order: `RUSTWARP_PTX_DIR` alone if it is set; else `ptx` beside the program or one level
-/// up (a folder made by `cargo xtask dist`), then `target/ptx` above the program or the current folder, then that of the
-/// checkout that the library was compiled in.
+/// up (a folder made by `cargo xtask dist`), then `target/ptx` above the program or the current folder, then that of
+/// the checkout that the library was compiled in.
 fn folders(package: &str) -> Vec<PathBuf> {
     if let Some(folder) = asked_folder() {
         return vec![folder.join(package)];
