@@ -31,14 +31,14 @@ api! {
         refuse_in_capture(&guard, stream)?;
         let last = guard.last(stream);
         let state = wait_until(guard, |state| state.has_ended(last));
-        fault(&state, stream)
+        state.fault_of(stream).map_or(Ok(()), Err)
     }
 
     cuStreamQuery(stream: Handle) or cuStreamQuery_ptsz {
         let mut state = state()?;
         let stream = state.stream(stream)?;
         refuse_in_capture(&state, stream)?;
-        fault(&state, stream)?;
+        state.fault_of(stream).map_or(Ok(()), Err)?;
         if state.has_ended(state.last(stream)) { Ok(()) } else { Err(Code::NOT_READY) }
     }
 
@@ -237,12 +237,6 @@ fn is_before(state: &State, node: Handle, last: &[Handle]) -> bool {
 pub(super) fn refuse_in_capture(state: &State, stream: Handle) -> Answer {
     let captured = state.streams.get(&stream).is_some_and(|stream| stream.capture.is_some());
     if captured { Err(Code::STREAM_CAPTURE_UNSUPPORTED) } else { Ok(()) }
-}
-
-/// The error of a kernel in the stream's context.
-fn fault(state: &State, stream: Handle) -> Answer {
-    let context = state.streams.get(&stream).and_then(|stream| state.contexts.get(&stream.context));
-    context.and_then(|context| context.fault).map_or(Ok(()), Err)
 }
 
 type Dependencies = (*mut *const Handle, *mut *const u8, *mut usize);

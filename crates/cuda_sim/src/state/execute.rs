@@ -90,12 +90,14 @@ impl State {
                     return Err(code);
                 }
                 self.report.stop(&function.name, &stop);
-                if stop.kind() != StopKind::Unsupported
-                    && let Some(context) = self.contexts.get_mut(&context)
-                {
-                    context.fault = Some(code);
+                if stop.kind() == StopKind::Unsupported {
+                    return Err(code);
                 }
-                Err(code)
+                // As on a GPU, the launch itself succeeds, and later calls return the kernel's error.
+                if let Some(context) = self.contexts.get_mut(&context) {
+                    context.fault.get_or_insert(code);
+                }
+                Ok(())
             }
         }
     }

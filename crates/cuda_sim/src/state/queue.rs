@@ -2,7 +2,7 @@
 
 use super::{State, changed, state};
 use crate::code::{Answer, Code};
-use crate::model::{Context, Handle, Item, Operation, Stream, Token};
+use crate::model::{Handle, Item, Operation, Stream, Token};
 use std::collections::VecDeque;
 
 impl State {
@@ -51,8 +51,8 @@ impl State {
         if this.capture.is_some() {
             return self.capture(stream, operation);
         }
-        if let Some(Context { fault: Some(code), .. }) = self.contexts.get(&this.context) {
-            return Err(*code);
+        if let Some(code) = self.fault_of(stream) {
+            return Err(code);
         }
         after.extend(self.default_order(stream));
         after.retain(|token| !self.has_ended(*token));
@@ -71,6 +71,10 @@ impl State {
     /// that has returned.
     fn run(&mut self, stream: Handle, mut steps: VecDeque<Operation>) -> Answer {
         while let Some(step) = steps.pop_front() {
+            // Nothing runs after a kernel's fault.
+            if self.fault_of(stream).is_some() {
+                break;
+            }
             let call: Box<dyn FnOnce() + Send> = match step {
                 Operation::Steps(inner) => {
                     inner.into_iter().rev().for_each(|step| steps.push_front(step));
@@ -106,6 +110,12 @@ impl State {
         }
         self.end(stream);
         Ok(())
+    }
+
+    /// The error of a kernel in the stream's context.
+    pub fn fault_of(&self, stream: Handle) -> Option<Code> {
+        let context = self.streams.get(&stream).and_then(|stream| self.contexts.get(&stream.context));
+        context.and_then(|context| context.fault)
     }
 
     fn end(&mut self, stream: Handle) {

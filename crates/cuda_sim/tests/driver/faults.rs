@@ -8,8 +8,9 @@ fn a_fault_stays_in_its_context() {
     let first = start();
     let wild = function(module(), "wild");
     let data = words([0; 32]);
-    assert_eq!(launch(wild, 0, &[data]), 700);
+    ok(launch(wild, 0, &[data]));
     assert_eq!(unsafe { cuCtxSynchronize() }, 700);
+    assert_eq!(launch(wild, 0, &[data]), 700);
     let mut address = 0;
     assert_eq!(unsafe { cuMemAlloc_v2(&mut address, 4) }, 700);
     start();

@@ -51,7 +51,8 @@ fn memory_of_the_host() {
         assert_eq!((found, managed), (kind, is_managed));
     }
     ok(unsafe { cuMemHostUnregister(registered) });
-    assert_eq!(launch(add, 0, &[registered, 4]), 700, "no kernel reaches memory that is not registered");
+    ok(launch(add, 0, &[registered, 4]));
+    assert_eq!(unsafe { cuCtxSynchronize() }, 700, "no kernel reaches memory that is not registered");
     start();
     ok(unsafe { cuMemFreeHost(pinned) });
     assert_eq!(unsafe { cuMemFreeHost(pinned) }, INVALID_VALUE);
@@ -118,7 +119,8 @@ fn memory_of_another_device() {
     ok(unsafe { cuCtxSetCurrent(second) });
     let there = words([0; 32]);
     ok(unsafe { cuCtxSetCurrent(third) });
-    assert_eq!(launch(here, 0, &[there, 1]), 700, "device 0 has not asked for device 1's memory");
+    ok(launch(here, 0, &[there, 1]));
+    assert_eq!(unsafe { cuCtxSynchronize() }, 700, "device 0 has not asked for device 1's memory");
 }
 
 #[test]
