@@ -2,7 +2,7 @@
 //! machine without a GPU, under all checkers.
 //!
 //! Built as `libcuda.so.1`, it is found by a program whose `LD_LIBRARY_PATH` starts with its folder. Each file of
-//! `api/` has one chapter of the driver API: functions that check their arguments and act on the [`state`], which one
+//! `api/` has one chapter of the driver API: functions that check their arguments and act on the state, which one
 //! lock protects. What the driver API has and this library lacks returns `CUDA_ERROR_NOT_SUPPORTED` and is logged by
 //! name.
 //!
