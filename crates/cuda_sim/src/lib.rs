@@ -9,8 +9,8 @@
 //! # Order of execution
 //!
 //! Work of a stream runs in the call that enqueues it, unless the stream waits for a function of the host: then it runs
-//! when that has returned: work of different streams never overlaps. A fault is reported as it happens. As on a GPU, the
-//! launch succeeds, and later calls in its context return the error.
+//! when that has returned: work of different streams never overlaps. A fault is reported as it happens. As on a GPU,
+//! the launch succeeds, and later calls in its context return the error.
 //!
 //! # Settings
 //!

@@ -24,7 +24,7 @@ pub struct Options {
 type Check = fn() -> Result<()>;
 
 /// The checks in their order, the cheap ones first.
-const CHECKS: [(&str, Check); 10] = [
+const CHECKS: [(&str, Check); 11] = [
     ("format", format),
     ("tasks", documented_tasks),
     ("clippy", clippy),
@@ -35,6 +35,7 @@ const CHECKS: [(&str, Check); 10] = [
     ("documents", || test::fetch().and_then(|()| documents::run())),
     ("embedded", program_without_files),
     ("dist", folder_for_gpu_machines),
+    ("driver", gpu_tests_on_the_simulator),
 ];
 
 /// Runs the checks, and prints the seconds that each took.
@@ -123,6 +124,29 @@ fn folder_for_gpu_machines() -> Result<()> {
     let folder = workspace::root().join("dist");
     let mut script = Command::new(folder.join("run.sh"));
     command::run(script.args(["host", "vecadd", "--variant", "all", "--n", "1009", "--device", "sim"]).current_dir("/"))
+}
+
+/// GPU tests that mean nothing on the simulated driver: they compare times, or take more memory than it reports.
+const ONLY_ON_A_GPU: [&str; 3] = ["best_is_the_best", "operators_at_the_speed_of_memory", "more_than_two_to_the_31"];
+
+/// Checks that the GPU tests pass on the simulated driver: both the library's GPU backend and the driver do what they
+/// say.
+fn gpu_tests_on_the_simulator() -> Result<()> {
+    command::run(command::cargo().args(["build", "--release", "--package", "cuda_sim"]))?;
+    let root = workspace::root();
+    let (tests, ptx) = (root.join("dist/tests/gpu"), root.join("dist/ptx"));
+    if !tests.is_file() || !ptx.is_dir() {
+        // The check before makes the folder.
+        folder_for_gpu_machines()?;
+    }
+    let folder = tempfile::tempdir().context("cannot create a folder")?;
+    let driver = folder.path().join("libcuda.so.1");
+    fs::copy(root.join("target/release/libcuda_sim.so"), &driver).context("cannot copy the simulated driver")?;
+    let mut command = Command::new(tests);
+    command.args(ONLY_ON_A_GPU.iter().flat_map(|test| ["--skip", test]));
+    command.env("LD_LIBRARY_PATH", folder.path()).env("RUSTWARP_LIBCUDA", &driver).env("RUSTWARP_PTX_DIR", ptx);
+    // Paths of the tests are relative to it.
+    command::run(command.current_dir(root.join("dist")))
 }
 
 /// Checks that every `cargo xtask NAME` in the documents names a task.
