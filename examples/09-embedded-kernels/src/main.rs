@@ -20,12 +20,13 @@ fn main() -> Result<()> {
     // ANCHOR_END: choice
     let device = Device::default()?;
     let start = Particle { position: [0.0, 0.0, 2.0], velocity: [0.0, 1.0, -3.0] };
-    let particles = device.upload(&[start; 100])?;
+    let mut particles = device.upload(&[start; 100])?;
     // ANCHOR: load
     let module = device.load_kernels(&KERNELS)?;
     // ANCHOR_END: load
-    // SAFETY: there are 100 particles.
-    unsafe { module.launch(&step(1.0, particles.ptr(), 100), Shape::linear(1, 128)) }?;
+    let call = step(1.0, particles.slice_mut(100));
+    // SAFETY: the kernel is safe, the module was compiled from it, and its device holds the particles.
+    unsafe { module.launch(&call, Shape::linear(1, 128)) }?;
     println!("{:?} on {}", particles.download()?[99], device.info().device);
     Ok(())
 }
