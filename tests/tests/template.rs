@@ -99,7 +99,7 @@ fn the_operators_of_the_guide_need_no_more_dependencies(folder: &Path, target: &
 fn the_library_finds_its_kernels(folder: &Path, target: &Path) {
     let examples = folder.join("app/examples");
     fs::create_dir_all(&examples).expect("a folder");
-    let sum = "fn main() -> rustwarp::Result<()> {\n    let device = rustwarp::Device::sim();\n    \
+    let sum = "fn main() -> rustwarp::Result<()> {\n    let device = rustwarp::Device::sim()?;\n    \
         let x = device.upload(&[1.0_f32; 1000])?;\n    println!(\"sum {}\", device.sum(&x)?);\n    Ok(())\n}\n";
     fs::write(examples.join("sum.rs"), sum).expect("written");
     printed(&cargo(folder, target, &["build", "--package", "my-kernels", "--example", "sum"]));
