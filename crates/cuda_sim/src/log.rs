@@ -29,12 +29,11 @@ pub fn line(text: &str) {
     match &log().file {
         // Nothing can be done about a full disk here, and the program's result does not depend on it.
         Some(file) => drop(file.lock().unwrap_or_else(PoisonError::into_inner).write_all(text.as_bytes())),
-        None => stderr(&text),
+        None => write(STDERR, &text),
     }
 }
 
-/// Writes a line that was not written before: a program that tries several images, or asks for the same function again
-/// and again, is told once.
+/// Writes a line that was not written before: a program may try several images, or call a missing function in a loop.
 pub fn once(text: &str) {
     static WRITTEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned()) {
@@ -42,12 +41,16 @@ pub fn once(text: &str) {
     }
 }
 
-/// Writes to the standard error output, also from exit handlers.
-pub fn stderr(text: &str) {
+/// Descriptors of the program's standard output and standard error output.
+pub const STDOUT: i32 = 1;
+pub const STDERR: i32 = 2;
+
+/// Writes to a descriptor, also from exit handlers.
+pub fn write(descriptor: i32, text: &str) {
     let mut rest = text.as_bytes();
     while !rest.is_empty() {
         // SAFETY: the buffer has as many bytes.
-        let written = unsafe { libc::write(2, rest.as_ptr().cast(), rest.len()) };
+        let written = unsafe { libc::write(descriptor, rest.as_ptr().cast(), rest.len()) };
         match usize::try_from(written) {
             Ok(written) if written > 0 => rest = &rest[written.min(rest.len())..],
             _ => return,

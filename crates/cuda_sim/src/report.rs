@@ -31,15 +31,7 @@ impl Report {
         }
         // SAFETY: a null pointer stands for all streams of C.
         unsafe { libc::fflush(std::ptr::null_mut()) };
-        let mut rest = text.as_bytes();
-        while !rest.is_empty() {
-            // SAFETY: the buffer has as many bytes.
-            let written = unsafe { libc::write(1, rest.as_ptr().cast(), rest.len()) };
-            match usize::try_from(written) {
-                Ok(written) if written > 0 => rest = &rest[written.min(rest.len())..],
-                _ => return,
-            }
-        }
+        log::write(log::STDOUT, text);
     }
 
     /// Reports what the checkers found in a launch.
@@ -93,7 +85,7 @@ impl Report {
             _ => format!("{place:?}"),
         };
         if self.shown.insert(key) {
-            log::stderr(&format!("{}\n\n", text.trim_end()));
+            log::write(log::STDERR, &format!("{}\n\n", text.trim_end()));
         }
         let Some(path) = &self.path else { return };
         // One write of a whole line: processes that share the file do not mix their lines.

@@ -57,7 +57,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         input::require_writable(file)?;
     }
     if let Some(profile) = &options.profile {
-        // The driver only logs an unknown one, since the program cannot be told.
+        // The driver only logs an unknown profile: no function of its API could report it.
         rustwarp::backend::explaining(profile, Printed::default())?;
     }
     let folder = tempfile::tempdir().context("making a folder for the driver's library")?;

@@ -25,13 +25,11 @@ api! {
     cuDevicePrimaryCtxReset(device: i32) { reset(device) }
 
     cuDevicePrimaryCtxSetFlags_v2(device: i32, flags: u32) {
-        state()?.device(device)?.primary_flags = flags;
-        Ok(())
+        set_primary_flags(device, flags)
     }
 
     cuDevicePrimaryCtxSetFlags(device: i32, flags: u32) {
-        state()?.device(device)?.primary_flags = flags;
-        Ok(())
+        set_primary_flags(device, flags)
     }
 
     cuDevicePrimaryCtxGetState(device: i32, flags: *mut u32, active: *mut i32) {
@@ -117,22 +115,9 @@ api! {
         put(id, context as u64)
     }
 
-    cuCtxSynchronize() {
-        let guard = state()?;
-        let context = guard.current()?;
-        let state = finish(guard, context);
-        state.contexts.get(&context).and_then(|context| context.fault).map_or(Ok(()), Err)
-    }
+    cuCtxSynchronize() { synchronize(0) }
 
-    cuCtxSynchronize_v2(context: Handle) {
-        let guard = state()?;
-        let context = if context == 0 { guard.current()? } else { context };
-        if !guard.contexts.contains_key(&context) {
-            return Err(Code::INVALID_CONTEXT);
-        }
-        let state = finish(guard, context);
-        state.contexts.get(&context).and_then(|context| context.fault).map_or(Ok(()), Err)
-    }
+    cuCtxSynchronize_v2(context: Handle) { synchronize(context) }
 
     cuCtxSetLimit(limit: u32, value: usize) {
         let mut state = state()?;
@@ -199,6 +184,11 @@ fn primary(state: &mut State, number: i32) -> Answer<Handle> {
     Ok(primary)
 }
 
+fn set_primary_flags(device: i32, flags: u32) -> Answer {
+    state()?.device(device)?.primary_flags = flags;
+    Ok(())
+}
+
 fn release(number: i32) -> Answer {
     let mut guard = state()?;
     let device = guard.device(number)?;
@@ -212,6 +202,16 @@ fn release(number: i32) -> Answer {
         }
         _ => Ok(()),
     }
+}
+
+/// Waits for a context; 0 is the current one.
+fn synchronize(context: Handle) -> Answer {
+    let guard = state()?;
+    let context = if context == 0 { guard.current()? } else { context };
+    if !guard.contexts.contains_key(&context) {
+        return Err(Code::INVALID_CONTEXT);
+    }
+    finish(guard, context).check(context)
 }
 
 fn reset(number: i32) -> Answer {

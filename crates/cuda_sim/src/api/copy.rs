@@ -4,7 +4,7 @@ use super::array::place;
 use crate::code::{Answer, Code};
 use crate::entry::{api, get};
 use crate::model::{Copy, Handle, Kind, Operation, Side};
-use crate::state::{State, state, wait_until};
+use crate::state::{State, state, wait_for};
 
 /// Memory types of the structures: host, device, array, unified.
 const HOST: u32 = 1;
@@ -170,8 +170,7 @@ fn run(copy: Copy, stream: Option<Handle>) -> Answer {
     }
     guard.enqueue(enqueued, Operation::Copy(copy))?;
     if stream.is_none() {
-        let last = guard.last(enqueued);
-        drop(wait_until(guard, |state| state.has_ended(last)));
+        drop(wait_for(guard, enqueued));
     }
     Ok(())
 }

@@ -25,9 +25,7 @@ api! {
     cuEventQuery(event: Handle) {
         let state = state()?;
         let event = state.events.get(&event).ok_or(Code::INVALID_HANDLE)?;
-        if let Some(code) = state.contexts.get(&event.context).and_then(|context| context.fault) {
-            return Err(code);
-        }
+        state.check(event.context)?;
         if event.token.is_none_or(|token| state.has_ended(token)) { Ok(()) } else { Err(Code::NOT_READY) }
     }
 
@@ -36,7 +34,7 @@ api! {
         let known = guard.events.get(&event).ok_or(Code::INVALID_HANDLE)?;
         let (token, context) = (known.token, known.context);
         let state = wait_until(guard, |state| token.is_none_or(|token| state.has_ended(token)));
-        state.contexts.get(&context).and_then(|context| context.fault).map_or(Ok(()), Err)
+        state.check(context)
     }
 
     cuEventElapsedTime(milliseconds: *mut f32, from: Handle, to: Handle) { elapsed(milliseconds, from, to) }

@@ -3,7 +3,7 @@
 use crate::code::Answer;
 use crate::entry::api;
 use crate::model::{Handle, Operation, Set};
-use crate::state::{state, wait_until};
+use crate::state::{state, wait_for};
 
 api! {
     cuMemsetD8_v2(address: u64, value: u8, count: usize) or cuMemsetD8_v2_ptds {
@@ -73,9 +73,7 @@ fn row_async(address: u64, value: u32, bytes: u64, count: usize, stream: Handle)
 
 fn rows(set: Set) -> Answer {
     let stream = enqueue(set, 0)?;
-    let guard = state()?;
-    let last = guard.last(stream);
-    drop(wait_until(guard, |state| state.has_ended(last)));
+    drop(wait_for(state()?, stream));
     Ok(())
 }
 

@@ -1,8 +1,8 @@
 //! Libraries, which are modules of all contexts, and their kernels.
 
-use super::module::{entries, load_in, put_functions, read_file};
+use super::module::{entries, error_log, load_in, put_functions, put_global, read_file, unload};
 use crate::code::Code;
-use crate::entry::{api, name, put, put_if};
+use crate::entry::{api, name, put};
 use crate::model::Handle;
 use crate::state::state;
 use std::ffi::{c_char, c_void};
@@ -12,7 +12,7 @@ api! {
         library: *mut Handle, code: *const u8, options: *const u32, values: *const *mut c_void, count: u32,
         _library_options: *const u32, _library_values: *const *mut c_void, _library_count: u32,
     ) {
-        let log = super::module::error_log(count, options, values)?;
+        let log = error_log(count, options, values)?;
         put(library, load_in(&mut *state()?, code, 0, log)?)
     }
 
@@ -21,17 +21,12 @@ api! {
         _library_options: *const u32, _library_values: *const *mut c_void, _library_count: u32,
     ) {
         let image = read_file(&name(path)?)?;
-        let log = super::module::error_log(count, options, values)?;
+        let log = error_log(count, options, values)?;
         put(library, load_in(&mut *state()?, image.as_ptr(), 0, log)?)
     }
 
     cuLibraryUnload(library: Handle) {
-        let mut state = state()?;
-        if !state.modules.contains_key(&library) {
-            return Err(Code::INVALID_HANDLE);
-        }
-        state.unload(library);
-        Ok(())
+        unload(library)
     }
 
     cuLibraryGetKernel(kernel: *mut Handle, library: Handle, entry: *const c_char) {
@@ -47,11 +42,7 @@ api! {
     }
 
     cuLibraryGetGlobal(address: *mut u64, bytes: *mut usize, library: Handle, symbol: *const c_char) {
-        let symbol = name(symbol)?;
-        let (start, size) = state()?.global(library, &symbol)?;
-        put_if(address, start);
-        put_if(bytes, size as usize);
-        Ok(())
+        put_global(address, bytes, library, symbol)
     }
 
     cuLibraryGetManaged(_address: *mut u64, _bytes: *mut usize, library: Handle, _symbol: *const c_char) {

@@ -31,12 +31,7 @@ api! {
     }
 
     cuModuleUnload(module: Handle) {
-        let mut state = state()?;
-        if !state.modules.contains_key(&module) {
-            return Err(Code::INVALID_HANDLE);
-        }
-        state.unload(module);
-        Ok(())
+        unload(module)
     }
 
     cuModuleGetLoadingMode(mode: *mut u32) { put(mode, 1) }
@@ -53,12 +48,30 @@ api! {
     }
 
     cuModuleGetGlobal_v2(address: *mut u64, bytes: *mut usize, module: Handle, symbol: *const c_char) {
+        put_global(address, bytes, module, symbol)
+    }
+}
+
+/// Unloads a module or library.
+pub(super) fn unload(module: Handle) -> Answer {
+    let mut state = state()?;
+    if !state.modules.contains_key(&module) {
+        return Err(Code::INVALID_HANDLE);
+    }
+    state.unload(module);
+    Ok(())
+}
+
+/// Writes address and size in bytes of a variable.
+pub(super) unsafe fn put_global(address: *mut u64, bytes: *mut usize, module: Handle, symbol: *const c_char) -> Answer {
+    // SAFETY: the caller's name and pointers.
+    unsafe {
         let symbol = name(symbol)?;
         let (start, size) = state()?.global(module, &symbol)?;
         put_if(address, start);
         put_if(bytes, size as usize);
-        Ok(())
     }
+    Ok(())
 }
 
 /// Reads a file and adds a zero byte, which ends a text.

@@ -3,7 +3,7 @@
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, put, put_if};
 use crate::model::{Capture, Graph, Handle, Operation, Set, Stream};
-use crate::state::{State, state, wait_until};
+use crate::state::{State, state, wait_for};
 
 /// Modes of a capture: global, thread-local, relaxed.
 const MODES: u32 = 3;
@@ -29,29 +29,24 @@ api! {
         let mut guard = state()?;
         let stream = guard.stream(stream)?;
         refuse_in_capture(&guard, stream)?;
-        let last = guard.last(stream);
-        let state = wait_until(guard, |state| state.has_ended(last));
-        state.fault_of(stream).map_or(Ok(()), Err)
+        let state = wait_for(guard, stream);
+        state.check_stream(stream)
     }
 
     cuStreamQuery(stream: Handle) or cuStreamQuery_ptsz {
         let mut state = state()?;
         let stream = state.stream(stream)?;
         refuse_in_capture(&state, stream)?;
-        state.fault_of(stream).map_or(Ok(()), Err)?;
+        state.check_stream(stream)?;
         if state.has_ended(state.last(stream)) { Ok(()) } else { Err(Code::NOT_READY) }
     }
 
     cuStreamGetPriority(stream: Handle, priority: *mut i32) or cuStreamGetPriority_ptsz {
-        let mut state = state()?;
-        let stream = state.stream(stream)?;
-        put(priority, state.streams.get(&stream).map_or(0, |stream| stream.priority))
+        put(priority, of_stream(stream, |stream| stream.priority)?)
     }
 
     cuStreamGetFlags(stream: Handle, flags: *mut u32) or cuStreamGetFlags_ptsz {
-        let mut state = state()?;
-        let stream = state.stream(stream)?;
-        put(flags, state.streams.get(&stream).map_or(0, |stream| stream.flags))
+        put(flags, of_stream(stream, |stream| stream.flags)?)
     }
 
     cuStreamGetId(stream: Handle, id: *mut u64) or cuStreamGetId_ptsz {
@@ -60,9 +55,7 @@ api! {
     }
 
     cuStreamGetCtx(stream: Handle, context: *mut Handle) or cuStreamGetCtx_ptsz {
-        let mut state = state()?;
-        let stream = state.stream(stream)?;
-        put(context, state.streams.get(&stream).map_or(0, |stream| stream.context))
+        put(context, of_stream(stream, |stream| stream.context)?)
     }
 
     cuStreamGetDevice(stream: Handle, device: *mut i32) or cuStreamGetDevice_ptsz {
@@ -142,9 +135,7 @@ api! {
     }
 
     cuStreamIsCapturing(stream: Handle, status: *mut u32) or cuStreamIsCapturing_ptsz {
-        let mut state = state()?;
-        let stream = state.stream(stream)?;
-        put(status, u32::from(state.streams.get(&stream).is_some_and(|stream| stream.capture.is_some())))
+        put(status, of_stream(stream, |stream| u32::from(stream.capture.is_some()))?)
     }
 
     cuStreamGetCaptureInfo_v2(
@@ -184,6 +175,13 @@ api! {
         }
         put(mode, MODE.replace(new))
     }
+}
+
+/// Returns a property of a stream.
+fn of_stream<T>(stream: Handle, property: impl FnOnce(&Stream) -> T) -> Answer<T> {
+    let mut state = state()?;
+    let stream = state.stream(stream)?;
+    state.streams.get(&stream).map(property).ok_or(Code::INVALID_HANDLE)
 }
 
 unsafe fn create(place: *mut Handle, flags: u32, priority: i32) -> Answer {

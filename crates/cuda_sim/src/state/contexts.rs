@@ -12,11 +12,18 @@ impl State {
     /// `INVALID_CONTEXT` if there is none or it was destroyed, and the error of a kernel that faulted in it.
     pub fn current(&self) -> Answer<Handle> {
         let context = top();
-        match self.contexts.get(&context) {
-            None => Err(Code::INVALID_CONTEXT),
-            Some(Context { fault: Some(code), .. }) => Err(*code),
-            Some(_) => Ok(context),
+        if !self.contexts.contains_key(&context) {
+            return Err(Code::INVALID_CONTEXT);
         }
+        self.check(context).map(|()| context)
+    }
+
+    /// Checks that no kernel has faulted in a context.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    pub fn check(&self, context: Handle) -> Answer {
+        self.contexts.get(&context).and_then(|context| context.fault).map_or(Ok(()), Err)
     }
 
     /// Creates a context with its default stream.
@@ -71,10 +78,7 @@ impl State {
         if handle > 2 {
             let known = self.streams.get(&handle).filter(|stream| !stream.destroyed);
             let context = known.ok_or(Code::INVALID_HANDLE)?.context;
-            return match self.contexts.get(&context).and_then(|context| context.fault) {
-                Some(code) => Err(code),
-                None => Ok(handle),
-            };
+            return self.check(context).map(|()| handle);
         }
         let number = self.current()?;
         let new = self.handle();

@@ -153,32 +153,27 @@ impl State {
         }
     }
 
-    fn read(&mut self, address: u64, kind: Kind, into: &mut [u8]) -> Answer {
+    /// The number of the device on which a copy accesses an address, or `None` for the host.
+    fn side(&mut self, address: u64, kind: Kind) -> Answer<Option<usize>> {
         if kind == Kind::Host || self.block_at(address).is_some_and(|(_, block)| block.held.is_on_host()) {
-            return host_memory::read(address, into);
+            return Ok(None);
         }
         match self.device_of(address) {
-            Some(device) => {
-                let read = self.devices[device].machine.read(address, into);
-                read.map_err(|stop| self.report.refusal("copying", &stop))
-            }
-            None if kind == Kind::Unified => host_memory::read(address, into),
-            None => Err(self.no_memory(address)),
+            None if kind == Kind::Device => Err(self.no_memory(address)),
+            device => Ok(device),
         }
     }
 
+    fn read(&mut self, address: u64, kind: Kind, into: &mut [u8]) -> Answer {
+        let Some(device) = self.side(address, kind)? else { return host_memory::read(address, into) };
+        let read = self.devices[device].machine.read(address, into);
+        read.map_err(|stop| self.report.refusal("copying", &stop))
+    }
+
     fn write(&mut self, address: u64, kind: Kind, from: &[u8]) -> Answer {
-        if kind == Kind::Host || self.block_at(address).is_some_and(|(_, block)| block.held.is_on_host()) {
-            return host_memory::write(address, from);
-        }
-        match self.device_of(address) {
-            Some(device) => {
-                let written = self.devices[device].machine.write(address, from);
-                written.map_err(|stop| self.report.refusal("copying", &stop))
-            }
-            None if kind == Kind::Unified => host_memory::write(address, from),
-            None => Err(self.no_memory(address)),
-        }
+        let Some(device) = self.side(address, kind)? else { return host_memory::write(address, from) };
+        let written = self.devices[device].machine.write(address, from);
+        written.map_err(|stop| self.report.refusal("copying", &stop))
     }
 
     fn no_memory(&mut self, address: u64) -> Code {

@@ -84,6 +84,12 @@ pub fn wait_until(mut guard: MutexGuard<'static, State>, done: impl Fn(&State) -
     guard
 }
 
+/// Waits until the work of a stream so far has ended.
+pub fn wait_for(guard: MutexGuard<'static, State>, stream: Handle) -> MutexGuard<'static, State> {
+    let last = guard.last(stream);
+    wait_until(guard, |state| state.has_ended(last))
+}
+
 /// Wakes the threads that wait.
 pub fn changed() {
     CHANGED.notify_all();

@@ -51,9 +51,7 @@ impl State {
         if this.capture.is_some() {
             return self.capture(stream, operation);
         }
-        if let Some(code) = self.fault_of(stream) {
-            return Err(code);
-        }
+        self.check_stream(stream)?;
         after.extend(self.default_order(stream));
         after.retain(|token| !self.has_ended(*token));
         let waits = !after.is_empty() || this.busy || !this.queue.is_empty();
@@ -72,7 +70,7 @@ impl State {
     fn run(&mut self, stream: Handle, mut steps: VecDeque<Operation>) -> Answer {
         while let Some(step) = steps.pop_front() {
             // Nothing runs after a kernel's fault.
-            if self.fault_of(stream).is_some() {
+            if self.check_stream(stream).is_err() {
                 break;
             }
             let call: Box<dyn FnOnce() + Send> = match step {
@@ -112,10 +110,12 @@ impl State {
         Ok(())
     }
 
-    /// The error of a kernel in the stream's context.
-    pub fn fault_of(&self, stream: Handle) -> Option<Code> {
-        let context = self.streams.get(&stream).and_then(|stream| self.contexts.get(&stream.context));
-        context.and_then(|context| context.fault)
+    /// Checks that no kernel has faulted in the stream's context.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    pub fn check_stream(&self, stream: Handle) -> Answer {
+        self.streams.get(&stream).map_or(Ok(()), |stream| self.check(stream.context))
     }
 
     fn end(&mut self, stream: Handle) {
@@ -143,7 +143,7 @@ impl State {
         }
     }
 
-    /// Records an error of work that nobody waited for as the context's.
+    /// Records an error of deferred work as the context's.
     fn keep_error(&mut self, stream: Handle, result: Answer) {
         let context = self.streams.get(&stream).map(|stream| stream.context);
         if let Err(code) = result
