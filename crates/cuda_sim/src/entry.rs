@@ -9,6 +9,8 @@ thread_local! {
     /// Whether stream 0 means the thread's own default stream in the current call. It has no destructor, because
     /// programs call the driver from exit handlers, after those of thread locals.
     static PER_THREAD: Cell<bool> = const { Cell::new(false) };
+    /// The function that is called.
+    static CURRENT: Cell<&'static str> = const { Cell::new("") };
 }
 
 /// An exported function, by its name.
@@ -18,10 +20,11 @@ pub struct Symbol(pub &'static str, pub *const ());
 unsafe impl Sync for Symbol {}
 
 /// Runs a function of the driver; `per_thread` selects the meaning of stream 0.
-pub fn call(name: &str, per_thread: bool, work: impl FnOnce() -> Answer) -> u32 {
-    let outer = PER_THREAD.replace(per_thread);
+pub fn call(name: &'static str, per_thread: bool, work: impl FnOnce() -> Answer) -> u32 {
+    let outer = (PER_THREAD.replace(per_thread), CURRENT.replace(name));
     let result = catch_unwind(AssertUnwindSafe(work));
-    PER_THREAD.set(outer);
+    PER_THREAD.set(outer.0);
+    CURRENT.set(outer.1);
     let code = match result {
         Ok(Ok(())) => 0,
         Ok(Err(Code(code))) => code,
@@ -37,6 +40,11 @@ pub fn call(name: &str, per_thread: bool, work: impl FnOnce() -> Answer) -> u32 
 /// Whether stream 0 means the thread's own default stream.
 pub fn per_thread() -> bool {
     PER_THREAD.get()
+}
+
+/// The name of the function that the program calls.
+pub fn current_call() -> &'static str {
+    CURRENT.get()
 }
 
 /// Stands for the promises of a function's caller, on which its body rests.

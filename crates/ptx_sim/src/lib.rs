@@ -125,6 +125,7 @@
 #[cfg(test)]
 extern crate self as ptx_sim;
 
+mod accesses;
 pub mod check;
 pub mod count;
 mod decode;
@@ -149,6 +150,7 @@ mod syntax;
 pub mod texture;
 pub mod trace;
 
+pub use accesses::{Accesses, Effect, Sites};
 pub use check::Checks;
 pub use check::race::{Atomics, SameValue};
 pub use count::{Counters, InstructionCounters};

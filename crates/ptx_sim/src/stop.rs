@@ -158,7 +158,7 @@ impl Diagnostic {
 
 impl Finding {
     /// Creates a finding that stands for itself alone.
-    pub(crate) fn new(diagnostic: Diagnostic, count: u64) -> Self {
+    pub fn new(diagnostic: Diagnostic, count: u64) -> Self {
         Self { diagnostic, count, merged: 0, bytes: None }
     }
 

@@ -29,6 +29,7 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
     ("crates/ptx_sim/src/machine/launch.rs", &["Launch"], "callers construct it"),
     ("crates/ptx_sim/src/occupancy/mod.rs", &["Demand"], "callers construct it"),
     ("crates/ptx_sim/src/profile.rs", &["Profile"], "callers describe GPUs of their own by it"),
+    ("crates/ptx_sim/src/accesses/mod.rs", &["Effect"], "an access reads, writes or does both at once"),
     ("crates/ptx_sim/src/program/", &["*"], "the decoded program, for its own observers; not for users"),
     ("crates/ptx_sim/src/registers/", &["*"], "the registers, for its own observers; not for users"),
     ("crates/ptx_sim/src/session/config.rs", &["Config"], GROWS),

@@ -25,7 +25,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("occupancy", &["occupancy"]),
     ("machine", &["machine"]),
     ("count", &["count"]),
-    ("observers", &["check", "trace"]),
+    ("observers", &["accesses", "check", "trace"]),
     ("top", &["session", "harness", "explain", "fidelity", "lib"]),
 ];
 

@@ -2,7 +2,7 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, put, put_if};
-use crate::model::{Handle, pop, push, replace, top};
+use crate::model::{Clock, Handle, pop, push, replace, top};
 use crate::state::{State, changed, state, wait_until};
 
 /// Version of the API that contexts report.
@@ -255,7 +255,9 @@ pub(super) fn finish(
     context: Handle,
 ) -> std::sync::MutexGuard<'static, State> {
     let work = guard.last_of(context);
-    let state = wait_until(guard, |state| work.iter().all(|token| state.has_ended(*token)));
+    let clocks: Vec<Clock> = work.iter().map(|token| guard.clock_of(token.stream)).collect();
+    let mut state = wait_until(guard, |state| work.iter().all(|token| state.has_ended(*token)));
+    clocks.iter().for_each(|clock| state.host_follows(clock));
     changed();
     state
 }

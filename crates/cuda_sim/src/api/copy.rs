@@ -161,15 +161,20 @@ fn later(to: (u64, Kind), from: (u64, Kind), bytes: usize, stream: Handle) -> An
     run(Copy::row(Side::row(to.0, to.1), Side::row(from.0, from.1), bytes as u64), Some(stream))
 }
 
-/// Enqueues a copy; without a stream, in the default stream, and waits for it.
+/// Enqueues a copy; without a stream, in the default stream. As documented, only a copy between two places in device
+/// memory is not waited for then; and with a stream, a copy to memory that is not page-locked is.
 fn run(copy: Copy, stream: Option<Handle>) -> Answer {
     let mut guard = state()?;
     let enqueued = guard.stream(stream.unwrap_or(0))?;
     if copy.width == 0 || copy.height == 0 || copy.depth == 0 {
         return Ok(());
     }
+    let waits = match stream {
+        None => !guard.is_device(copy.from) || !guard.is_device(copy.to),
+        Some(_) => !guard.is_known(copy.to),
+    };
     guard.enqueue(enqueued, Operation::Copy(copy))?;
-    if stream.is_none() {
+    if waits {
         drop(wait_for(guard, enqueued));
     }
     Ok(())

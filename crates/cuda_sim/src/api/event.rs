@@ -2,7 +2,7 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, put};
-use crate::model::{Event, Handle, Operation, Token};
+use crate::model::{Clock, Event, Handle, Operation, Token};
 use crate::state::{state, wait_until};
 
 api! {
@@ -10,7 +10,8 @@ api! {
         let mut state = state()?;
         let context = state.current()?;
         let new = state.handle();
-        state.events.insert(new, Event { context, flags, token: None, time: None, captured: None });
+        let clock = Clock::default();
+        state.events.insert(new, Event { context, flags, token: None, clock, time: None, captured: None });
         put(event, new)
     }
 
@@ -23,17 +24,23 @@ api! {
     }
 
     cuEventQuery(event: Handle) {
-        let state = state()?;
+        let mut state = state()?;
         let event = state.events.get(&event).ok_or(Code::INVALID_HANDLE)?;
         state.check(event.context)?;
-        if event.token.is_none_or(|token| state.has_ended(token)) { Ok(()) } else { Err(Code::NOT_READY) }
+        if !event.token.is_none_or(|token| state.has_ended(token)) {
+            return Err(Code::NOT_READY);
+        }
+        let clock = event.clock.clone();
+        state.host_follows(&clock);
+        Ok(())
     }
 
     cuEventSynchronize(event: Handle) {
         let guard = state()?;
         let known = guard.events.get(&event).ok_or(Code::INVALID_HANDLE)?;
-        let (token, context) = (known.token, known.context);
-        let state = wait_until(guard, |state| token.is_none_or(|token| state.has_ended(token)));
+        let (token, clock, context) = (known.token, known.clock.clone(), known.context);
+        let mut state = wait_until(guard, |state| token.is_none_or(|token| state.has_ended(token)));
+        state.host_follows(&clock);
         state.check(context)
     }
 
@@ -45,12 +52,15 @@ api! {
         let mut state = state()?;
         let stream = state.stream(stream)?;
         let event = state.events.get(&event).ok_or(Code::INVALID_HANDLE)?;
-        let (token, captured) = (event.token, event.captured.clone());
+        let (token, clock, captured) = (event.token, event.clock.clone(), event.captured.clone());
         let Some((graph, nodes)) = captured else {
             let captures = state.streams.get(&stream).is_some_and(|stream| stream.capture.is_some());
             return match token {
                 _ if captures => Err(Code::STREAM_CAPTURE_ISOLATION),
-                Some(token) => state.enqueue_after(stream, Operation::Empty, vec![token]),
+                Some(token) => {
+                    state.stream_follows(stream, &clock);
+                    state.enqueue_after(stream, Operation::Empty, vec![token])
+                }
                 None => Ok(()),
             };
         };
@@ -78,10 +88,11 @@ fn record(event: Handle, stream: Handle) -> Answer {
         return Ok(());
     }
     state.enqueue(stream, Operation::Record { event })?;
-    let number = state.last(stream).number;
+    let (number, clock) = (state.last(stream).number, state.clock_of(stream));
     if let Some(event) = state.events.get_mut(&event) {
         event.captured = None;
         event.token = Some(Token { stream, number });
+        event.clock = clock;
     }
     Ok(())
 }

@@ -29,33 +29,33 @@ api! {
     }
 
     cuMemsetD2D8_v2(address: u64, pitch: usize, value: u8, width: usize, height: usize) or cuMemsetD2D8_v2_ptds {
-        rows(set(address, pitch, (u32::from(value), 1), width, height))
+        rows(&set(address, pitch, (u32::from(value), 1), width, height))
     }
 
     cuMemsetD2D16_v2(address: u64, pitch: usize, value: u16, width: usize, height: usize) or cuMemsetD2D16_v2_ptds {
-        rows(set(address, pitch, (u32::from(value), 2), width, height))
+        rows(&set(address, pitch, (u32::from(value), 2), width, height))
     }
 
     cuMemsetD2D32_v2(address: u64, pitch: usize, value: u32, width: usize, height: usize) or cuMemsetD2D32_v2_ptds {
-        rows(set(address, pitch, (value, 4), width, height))
+        rows(&set(address, pitch, (value, 4), width, height))
     }
 
     cuMemsetD2D8Async(
         address: u64, pitch: usize, value: u8, width: usize, height: usize, stream: Handle,
     ) or cuMemsetD2D8Async_ptsz {
-        enqueue(set(address, pitch, (u32::from(value), 1), width, height), stream).map(|_| ())
+        enqueue(&set(address, pitch, (u32::from(value), 1), width, height), stream).map(|_| ())
     }
 
     cuMemsetD2D16Async(
         address: u64, pitch: usize, value: u16, width: usize, height: usize, stream: Handle,
     ) or cuMemsetD2D16Async_ptsz {
-        enqueue(set(address, pitch, (u32::from(value), 2), width, height), stream).map(|_| ())
+        enqueue(&set(address, pitch, (u32::from(value), 2), width, height), stream).map(|_| ())
     }
 
     cuMemsetD2D32Async(
         address: u64, pitch: usize, value: u32, width: usize, height: usize, stream: Handle,
     ) or cuMemsetD2D32Async_ptsz {
-        enqueue(set(address, pitch, (value, 4), width, height), stream).map(|_| ())
+        enqueue(&set(address, pitch, (value, 4), width, height), stream).map(|_| ())
     }
 }
 
@@ -64,22 +64,26 @@ fn set(address: u64, pitch: usize, (value, bytes): (u32, u64), width: usize, hei
 }
 
 fn row(address: u64, value: u32, bytes: u64, count: usize) -> Answer {
-    rows(set(address, 0, (value, bytes), count, 1))
+    rows(&set(address, 0, (value, bytes), count, 1))
 }
 
 fn row_async(address: u64, value: u32, bytes: u64, count: usize, stream: Handle) -> Answer {
-    enqueue(set(address, 0, (value, bytes), count, 1), stream).map(|_| ())
+    enqueue(&set(address, 0, (value, bytes), count, 1), stream).map(|_| ())
 }
 
-fn rows(set: Set) -> Answer {
+fn rows(set: &Set) -> Answer {
     let stream = enqueue(set, 0)?;
-    drop(wait_for(state()?, stream));
+    let state = state()?;
+    // As documented, the host does not wait for a fill of device memory.
+    if state.block_at(set.address).is_some_and(|(_, block)| block.held.is_on_host()) {
+        drop(wait_for(state, stream));
+    }
     Ok(())
 }
 
-fn enqueue(set: Set, stream: Handle) -> Answer<Handle> {
+fn enqueue(set: &Set, stream: Handle) -> Answer<Handle> {
     let mut state = state()?;
     let stream = state.stream(stream)?;
-    state.enqueue(stream, Operation::Set(set))?;
+    state.enqueue(stream, Operation::Set(set.clone()))?;
     Ok(stream)
 }

@@ -122,9 +122,13 @@ fn allocate(state: &mut State, stream: Handle, pool: Handle, bytes: usize) -> An
     let known = state.streams.get(&stream).ok_or(Code::INVALID_HANDLE)?;
     let (context, capture) = (known.context, known.capture.as_ref().map(|capture| capture.graph));
     let address = state.allocate(device, context, bytes as u64, Held::Pool(pool))?;
-    if let Some(graph) = capture.and_then(|graph| state.graphs.get_mut(&graph)) {
-        graph.memory.push(address);
-        state.enqueue(stream, Operation::Empty)?;
+    match capture.and_then(|graph| state.graphs.get_mut(&graph)) {
+        Some(graph) => {
+            graph.memory.push(address);
+            state.enqueue(stream, Operation::Empty)?;
+        }
+        // Without an order after this call, other streams must not use it yet.
+        None => state.enqueue(stream, Operation::Allocated { address })?,
     }
     Ok(address)
 }

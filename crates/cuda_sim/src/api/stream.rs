@@ -38,7 +38,12 @@ api! {
         let stream = state.stream(stream)?;
         refuse_in_capture(&state, stream)?;
         state.check_stream(stream)?;
-        if state.has_ended(state.last(stream)) { Ok(()) } else { Err(Code::NOT_READY) }
+        if !state.has_ended(state.last(stream)) {
+            return Err(Code::NOT_READY);
+        }
+        let clock = state.clock_of(stream);
+        state.host_follows(&clock);
+        Ok(())
     }
 
     cuStreamGetPriority(stream: Handle, priority: *mut i32) or cuStreamGetPriority_ptsz {

@@ -37,6 +37,7 @@ impl Device {
             counters: false,
             seed: settings.seed,
             profile: settings.profile.clone(),
+            accesses: settings.streams,
             first_address: FIRST + number as u64 * RANGE,
             ..Config::default()
         };

@@ -48,6 +48,7 @@ pub fn kind_of(operation: &Operation) -> u32 {
         Operation::Steps(_) => 4,
         Operation::Empty => 5,
         Operation::Record { .. } => 7,
+        Operation::Allocated { .. } => 10,
         Operation::Free { .. } => 11,
     }
 }

@@ -1,6 +1,8 @@
 //! The objects of the driver, as data.
 
+mod accessed;
 mod block;
+mod clock;
 mod context;
 mod current;
 mod device;
@@ -11,7 +13,9 @@ mod operation;
 mod stream;
 mod texture;
 
+pub use accessed::{Access, Accessed, Kernel, Work};
 pub use block::{Block, Held};
+pub use clock::{Clock, Token};
 pub use context::Context;
 pub use current::{pop, push, replace, thread, top};
 pub use device::Device;
@@ -19,5 +23,5 @@ pub use graph::{Capture, Executable, Graph, Node, kind_of};
 pub use handle::Handle;
 pub use module::{Function, Linker, Module, facts};
 pub use operation::{Copy, Kind, Launch, Operation, Set, Side};
-pub use stream::{Event, Item, Stream, Token};
+pub use stream::{Event, Item, Stream};
 pub use texture::{Array, Described, Descriptor3D, Resource, Sampling, channel_bytes};

@@ -24,6 +24,10 @@ pub enum Operation {
     Record {
         event: Handle,
     },
+    /// From here on, memory of a pool may be used.
+    Allocated {
+        address: u64,
+    },
     Free {
         address: u64,
     },

@@ -1,9 +1,12 @@
 //! Streams and events.
 
+use super::accessed::Work;
+use super::clock::{Clock, Token};
 use super::graph::Capture;
 use super::handle::Handle;
 use super::operation::Operation;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A stream.
@@ -16,6 +19,10 @@ pub struct Stream {
     /// Number of items that were enqueued, and that have ended.
     pub issued: u64,
     pub done: u64,
+    /// What its next item comes after, if races are searched for.
+    pub clock: Clock,
+    /// The item that runs.
+    pub work: Option<Arc<Work>>,
     /// Whether a function of the host runs.
     pub busy: bool,
     /// Whether the program has destroyed it; it ends with its work.
@@ -34,6 +41,8 @@ impl Stream {
             queue: VecDeque::new(),
             issued: 0,
             done: 0,
+            clock: Clock::default(),
+            work: None,
             busy: false,
             destroyed: false,
             capture: None,
@@ -52,6 +61,8 @@ pub struct Event {
     pub flags: u32,
     /// The item that records it; `None` before the first record.
     pub token: Option<Token>,
+    /// What comes before the record, and the record.
+    pub clock: Clock,
     /// When it was reached last.
     pub time: Option<Instant>,
     /// The capture that recorded it: its number, and the nodes before the event.
@@ -65,16 +76,10 @@ impl Event {
     }
 }
 
-/// An item of a stream, by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token {
-    pub stream: Handle,
-    pub number: u64,
-}
-
 /// Work that waits.
 pub struct Item {
     pub operation: Operation,
     /// Items of other streams that have to end first.
     pub after: Vec<Token>,
+    pub work: Option<Arc<Work>>,
 }

@@ -3,7 +3,7 @@
 use super::State;
 use crate::code::{Answer, Code};
 use crate::host_memory;
-use crate::model::{Copy, Held, Kind, Launch, Operation, Set, Side, top};
+use crate::model::{Copy, Handle, Held, Kernel, Kind, Launch, Operation, Set, Side, top};
 use ptx_sim::{Stop, StopKind};
 use std::time::Instant;
 
@@ -11,28 +11,42 @@ use std::time::Instant;
 const CHUNK: u64 = 1 << 20;
 
 impl State {
-    /// Runs an operation to its end.
+    /// Runs an operation of a stream to its end.
     ///
     /// # Errors
     /// The driver's code for what failed.
-    pub fn execute(&mut self, operation: Operation) -> Answer {
+    pub fn execute(&mut self, stream: Handle, operation: Operation) -> Answer {
         match operation {
-            Operation::Launch(launch) => self.launch(&launch),
-            Operation::Copy(copy) => self.copy(&copy),
+            Operation::Launch(launch) => self.launch(stream, &launch),
+            Operation::Copy(copy) => {
+                self.copied(stream, &copy);
+                self.copy(&copy)
+            }
             Operation::Write(bytes, copy) => {
+                self.copied(stream, &copy);
                 let rows = copy.rows().zip(bytes.chunks(copy.width.max(1) as usize));
                 let to = copy.to.kind;
                 rows.into_iter().try_for_each(|((_, at), row)| self.write(at, to, row))
             }
-            Operation::Set(set) => self.set(&set),
+            Operation::Set(set) => {
+                self.filled(stream, &set);
+                self.set(&set)
+            }
             Operation::Record { event } => {
                 if let Some(event) = self.events.get_mut(&event) {
                     event.time = Some(Instant::now());
                 }
                 Ok(())
             }
-            Operation::Free { address } => self.free_block(address).map(|_| ()),
-            Operation::Steps(steps) => steps.into_iter().try_for_each(|step| self.execute(step)),
+            Operation::Allocated { address } => {
+                self.owned(stream, address);
+                Ok(())
+            }
+            Operation::Free { address } => {
+                self.owned(stream, address);
+                self.free_block(address).map(|_| ())
+            }
+            Operation::Steps(steps) => steps.into_iter().try_for_each(|step| self.execute(stream, step)),
             // The queue runs functions of the host.
             Operation::Host { .. } | Operation::Callback { .. } | Operation::Empty => Ok(()),
         }
@@ -57,7 +71,7 @@ impl State {
         Ok(Operation::Write(bytes, copy))
     }
 
-    fn launch(&mut self, launch: &Launch) -> Answer {
+    fn launch(&mut self, stream: Handle, launch: &Launch) -> Answer {
         let function = self.functions.get(&launch.function).ok_or(Code::INVALID_HANDLE)?;
         let module = self.modules.get(&function.module).ok_or(Code::INVALID_HANDLE)?;
         // The queue has checked the stream's context; a library's kernel runs on the launching thread's device.
@@ -79,6 +93,11 @@ impl State {
             Ok(report) => {
                 self.report.printed(&report.printed);
                 self.report.findings(&function.name, &report.findings);
+                if let Some(accesses) = report.accesses {
+                    let (name, program, sites) =
+                        (function.name.clone(), module.program.clone(), accesses.sites.clone());
+                    self.launched(stream, &Kernel { name, program, sites }, &accesses);
+                }
                 Ok(())
             }
             Err(stop) => {
@@ -139,7 +158,7 @@ impl State {
     }
 
     /// Whether a side is in memory of a device.
-    fn is_device(&self, side: Side) -> bool {
+    pub fn is_device(&self, side: Side) -> bool {
         side.kind == Kind::Device || side.kind == Kind::Unified && self.device_of(side.address).is_some()
     }
 

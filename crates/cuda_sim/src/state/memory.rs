@@ -87,6 +87,7 @@ impl State {
     /// `INVALID_VALUE` if it does not exist.
     pub fn free_block(&mut self, address: u64) -> Answer<Block> {
         let block = self.blocks.remove(&address).ok_or(Code::INVALID_VALUE)?;
+        self.disowned(address..address + block.bytes);
         for device in &mut self.devices {
             // Some devices do not have it.
             unmap(device, address);

@@ -5,7 +5,9 @@ mod execute;
 mod graphs;
 mod memory;
 mod modules;
+mod order;
 mod queue;
+mod races;
 
 use crate::code::{Answer, Code};
 use crate::image::Programs;
@@ -14,6 +16,7 @@ use crate::model::{
 };
 use crate::report::Report;
 use crate::settings::Settings;
+use races::Races;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -39,6 +42,7 @@ pub struct State {
     pub blocks: BTreeMap<u64, Block>,
     pub report: Report,
     pub programs: Programs,
+    pub races: Races,
     next: Handle,
 }
 
@@ -86,8 +90,10 @@ pub fn wait_until(mut guard: MutexGuard<'static, State>, done: impl Fn(&State) -
 
 /// Waits until the work of a stream so far has ended.
 pub fn wait_for(guard: MutexGuard<'static, State>, stream: Handle) -> MutexGuard<'static, State> {
-    let last = guard.last(stream);
-    wait_until(guard, |state| state.has_ended(last))
+    let (last, clock) = (guard.last(stream), guard.clock_of(stream));
+    let mut state = wait_until(guard, |state| state.has_ended(last));
+    state.host_follows(&clock);
+    state
 }
 
 /// Wakes the threads that wait.
@@ -117,6 +123,7 @@ impl State {
             blocks: BTreeMap::new(),
             report,
             programs: Programs::default(),
+            races: Races::default(),
             next: 0x1000,
         };
         for number in 0..state.devices.len() {

@@ -2,7 +2,7 @@
 
 use super::{State, changed, state};
 use crate::code::{Answer, Code};
-use crate::model::{Handle, Item, Operation, Stream, Token};
+use crate::model::{Clock, Handle, Item, Operation, Stream, Token};
 use std::collections::VecDeque;
 
 impl State {
@@ -56,12 +56,14 @@ impl State {
         after.retain(|token| !self.has_ended(*token));
         let waits = !after.is_empty() || this.busy || !this.queue.is_empty();
         let operation = if waits { self.detach(operation)? } else { operation };
+        let work = self.place(stream);
         let Some(this) = self.streams.get_mut(&stream) else { return Err(Code::INVALID_HANDLE) };
         this.issued += 1;
         if waits {
-            this.queue.push_back(Item { operation, after });
+            this.queue.push_back(Item { operation, after, work });
             return Ok(());
         }
+        this.work = work;
         self.run(stream, VecDeque::from([operation]))
     }
 
@@ -89,16 +91,20 @@ impl State {
                     Box::new(move || function(stream, 0, data))
                 }
                 step => {
-                    if let Err(code) = self.execute(step) {
+                    if let Err(code) = self.execute(stream, step) {
                         self.end(stream);
                         return Err(code);
                     }
                     continue;
                 }
             };
+            let mut before = Clock::default();
             if let Some(this) = self.streams.get_mut(&stream) {
                 this.busy = true;
+                before = this.work.as_ref().map(|work| work.clock.clone()).unwrap_or_default();
             }
+            // The function can tell the program that what comes before it has ended.
+            self.host_follows(&before);
             // A thread of its own, without the lock: the function may wait for what the caller does next.
             let thread = std::thread::Builder::new().name("cuda_sim host function".to_owned()).spawn(move || {
                 call();
@@ -137,7 +143,9 @@ impl State {
             // The oldest stream first: the same order in every run.
             let ready = self.streams.iter().filter(|(_, this)| is_ready(this)).map(|(stream, _)| *stream).min();
             let Some(stream) = ready else { return };
-            let Some(item) = self.streams.get_mut(&stream).and_then(|this| this.queue.pop_front()) else { return };
+            let Some(this) = self.streams.get_mut(&stream) else { return };
+            let Some(item) = this.queue.pop_front() else { return };
+            this.work = item.work;
             let result = self.run(stream, VecDeque::from([item.operation]));
             self.keep_error(stream, result);
         }

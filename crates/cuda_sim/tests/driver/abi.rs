@@ -28,6 +28,8 @@ unsafe extern "C" {
     pub fn cuMemcpyHtoD_v2(to: u64, from: u64, bytes: usize) -> u32;
     pub fn cuMemcpyDtoH_v2(to: u64, from: u64, bytes: usize) -> u32;
     pub fn cuMemcpyHtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: usize) -> u32;
+    pub fn cuMemcpyDtoHAsync_v2(to: u64, from: u64, bytes: usize, stream: usize) -> u32;
+    pub fn cuMemsetD32_v2(address: u64, value: u32, count: usize) -> u32;
     pub fn cuMemcpy(to: u64, from: u64, bytes: usize) -> u32;
     pub fn cuMemcpy2D_v2(copy: *const Copy2D) -> u32;
     pub fn cuMemsetD32Async(address: u64, value: u32, count: usize, stream: usize) -> u32;

@@ -10,6 +10,7 @@ mod faults;
 mod graphs;
 mod memory;
 mod modules;
+mod races;
 mod streams;
 
 use abi::*;
@@ -17,7 +18,8 @@ use std::ffi::CString;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Kernels of the tests: `add(data, value)` adds to each of 32 words, `count()` increments a variable of the module,
-/// `wild(data)` writes past the end, `racy(data)` lets two warps write one word.
+/// `wild(data)` writes past the end, `racy(data)` lets two warps write one word,
+/// `total(sum)` adds 1 to a word atomically in each thread.
 const PTX: &str = include_str!("kernels.ptx");
 
 /// Where the driver appends findings.
@@ -25,14 +27,21 @@ fn report() -> String {
     format!("{}/report-{}.jsonl", env!("CARGO_TARGET_TMPDIR"), std::process::id())
 }
 
-/// Starts the driver with two devices and the race checker, and makes a context of its own current.
+/// The first entry of the report for which `is_it` holds.
+fn reported(is_it: impl Fn(&serde_json::Value) -> bool) -> Option<serde_json::Value> {
+    let text = std::fs::read_to_string(report()).unwrap_or_default();
+    let entries = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+    entries.into_iter().find(is_it)
+}
+
+/// Starts the driver with two devices and the checkers of races, and makes a context of its own current.
 fn start() -> usize {
     static STARTED: OnceLock<()> = OnceLock::new();
     STARTED.get_or_init(|| {
         // SAFETY: every test calls this first, and nothing else reads the environment.
         unsafe {
             std::env::set_var("RUSTWARP_SIM_DEVICES", "2");
-            std::env::set_var("RUSTWARP_SIM_CHECKS", "race");
+            std::env::set_var("RUSTWARP_SIM_CHECKS", "race,streams");
             std::env::set_var("RUSTWARP_SIM_REPORT", report());
         }
         ok(unsafe { cuInit(0) });

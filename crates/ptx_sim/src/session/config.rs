@@ -1,5 +1,6 @@
 //! The configuration of a machine, and the report of a launch.
 
+use crate::accesses::Accesses;
 use crate::check::Checks;
 use crate::count::{Counters, InstructionCounters};
 use crate::level::Level;
@@ -37,6 +38,8 @@ pub struct Config {
     /// Whether to record a trace for [`explain`](crate::explain), at about half the speed. The checkers are off in such
     /// a run.
     pub trace: Option<Trace>,
+    /// Whether to record which bytes of global memory a launch accesses: see [`Accesses`]. A trace does not include it.
+    pub accesses: bool,
     /// Counter of finished blocks, updated while a launch runs.
     pub progress: Option<Arc<AtomicU64>>,
 }
@@ -53,6 +56,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// The trace, if [`Config::trace`] is set.
     pub traced: Option<Traced>,
+    /// The accesses, if [`Config::accesses`] is set.
+    pub accesses: Option<Accesses>,
     /// Output of `vprintf`, ordered by block.
     pub printed: String,
 }
@@ -70,6 +75,7 @@ impl Default for Config {
             host_bytes: 16 << 30,
             first_address: 0,
             trace: None,
+            accesses: false,
             progress: None,
         }
     }

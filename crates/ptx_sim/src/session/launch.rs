@@ -2,6 +2,7 @@
 
 use super::Machine;
 use super::config::{Config, Report};
+use crate::accesses::{Accesses, Recording};
 use crate::check::race::{Options, Race};
 use crate::check::uninit::plan::Plan;
 use crate::check::uninit::{self, Uninit};
@@ -21,6 +22,7 @@ struct Seen {
     instructions: Vec<InstructionCounters>,
     findings: Vec<Finding>,
     traced: Option<Traced>,
+    accesses: Option<Accesses>,
 }
 
 impl Machine {
@@ -58,17 +60,18 @@ impl Machine {
         let raced = |race: Race<'_>| race.finish(&context.setting);
         let counts = self.config.counters;
         let count = |seen: Counting| if counts { counted(seen, program) } else { Seen::default() };
-        // A single set of observers for all checks other than counters and races: each set is another copy of the
-        // machine.
-        if inspect || check::listed(checks).is_some() {
+        // A single set of observers for all but counters and races: each set is another copy of the machine.
+        let record = self.config.accesses;
+        if inspect || record || check::listed(checks).is_some() {
             let observe = || {
                 let uninit = Uninit::new(plans.clone(), checks.uninit);
-                (Counting::default(), (check::listed(checks), (checks.race.then(race), uninit)))
+                let recording = record.then(Recording::default);
+                (Counting::default(), (recording, (check::listed(checks), (checks.race.then(race), uninit))))
             };
-            return watch(&self.config, &context, observe, |(counts, (listed, (races, _)))| {
+            return watch(&self.config, &context, observe, |(counts, (recording, (listed, (races, _))))| {
                 let mut findings = races.map_or_else(Vec::new, raced);
                 findings.extend(listed.map_or_else(Vec::new, |listed| listed.finish(&context.setting)));
-                Seen { findings, ..count(counts) }
+                Seen { findings, accesses: recording.map(Recording::finish), ..count(counts) }
             });
         }
         match (counts, checks.race) {
@@ -124,7 +127,7 @@ fn watch<O: Observer>(
     finish: impl FnOnce(O) -> Seen,
 ) -> Result<Report, Stop> {
     let ran = machine::run(context, observe);
-    let Seen { counters, instructions, mut findings, traced } = finish(ran.observer);
+    let Seen { counters, instructions, mut findings, traced, accesses } = finish(ran.observer);
     findings.extend(ran.findings);
     if let Some(stop) = ran.stop {
         return Err(stop.with_run(ran.printed, lines::merge(findings)));
@@ -132,5 +135,6 @@ fn watch<O: Observer>(
     if config.checks.leaks {
         findings.extend(leaks::findings(context.setting.program, context.setting.memory));
     }
-    Ok(Report { counters, instructions, findings: lines::merge(findings), traced, printed: ran.printed })
+    let findings = lines::merge(findings);
+    Ok(Report { counters, instructions, findings, traced, accesses, printed: ran.printed })
 }
