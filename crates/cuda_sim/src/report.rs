@@ -70,6 +70,13 @@ impl Report {
         log::line(text);
     }
 
+    /// Reports that the simulator has panicked, which says nothing about the program.
+    pub fn defect(&mut self) {
+        let title = "a defect of the simulated driver; please report it with the message above";
+        let entry = entry("unsupported", "", &Diagnostic::new("simulator-defect", title), title, None);
+        self.add(&entry, &format!("unsupported[simulator-defect]: {title}"));
+    }
+
     /// Reports memory that the program has not freed.
     pub fn leak(&mut self, name: &str, bytes: u64) {
         let title = format!("`{name}` ({bytes} bytes) is not freed when the program ends");

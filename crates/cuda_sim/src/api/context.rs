@@ -211,7 +211,11 @@ fn synchronize(context: Handle) -> Answer {
     if !guard.contexts.contains_key(&context) {
         return Err(Code::INVALID_CONTEXT);
     }
-    finish(guard, context).check(context)
+    let mut state = finish(guard, context);
+    state.check(context)?;
+    let streams: Vec<Handle> = state.last_of(context).iter().map(|token| token.stream).collect();
+    // Every stream's refusal is taken, so that it is returned once.
+    streams.into_iter().map(|stream| state.outcome(stream)).fold(Ok(()), Answer::and)
 }
 
 fn reset(number: i32) -> Answer {

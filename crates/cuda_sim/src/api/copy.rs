@@ -175,7 +175,7 @@ fn run(copy: Copy, stream: Option<Handle>) -> Answer {
     };
     guard.enqueue(enqueued, Operation::Copy(copy))?;
     if waits {
-        drop(wait_for(guard, enqueued));
+        return wait_for(guard, enqueued).outcome(enqueued);
     }
     Ok(())
 }

@@ -2,8 +2,11 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, put};
-use crate::model::{Clock, Event, Handle, Operation, Token};
-use crate::state::{state, wait_until};
+use crate::model::{Clock, Event, Handle, Operation};
+use crate::state::{State, state, wait_until};
+
+/// Flag of a record or a wait in a capture: a node of the graph does it, for what is outside of the graph.
+const EXTERNAL: u32 = 1;
 
 api! {
     cuEventCreate(event: *mut Handle, flags: u32) {
@@ -17,15 +20,15 @@ api! {
 
     cuEventDestroy_v2(event: Handle) { state()?.events.remove(&event).map(|_| ()).ok_or(Code::INVALID_HANDLE) }
 
-    cuEventRecord(event: Handle, stream: Handle) or cuEventRecord_ptsz { record(event, stream) }
+    cuEventRecord(event: Handle, stream: Handle) or cuEventRecord_ptsz { record(event, stream, 0) }
 
-    cuEventRecordWithFlags(event: Handle, stream: Handle, _flags: u32) or cuEventRecordWithFlags_ptsz {
-        record(event, stream)
+    cuEventRecordWithFlags(event: Handle, stream: Handle, flags: u32) or cuEventRecordWithFlags_ptsz {
+        record(event, stream, flags)
     }
 
     cuEventQuery(event: Handle) {
         let mut state = state()?;
-        let event = state.events.get(&event).ok_or(Code::INVALID_HANDLE)?;
+        let event = known(&state, event)?;
         state.check(event.context)?;
         if !event.token.is_none_or(|token| state.has_ended(token)) {
             return Err(Code::NOT_READY);
@@ -37,7 +40,7 @@ api! {
 
     cuEventSynchronize(event: Handle) {
         let guard = state()?;
-        let known = guard.events.get(&event).ok_or(Code::INVALID_HANDLE)?;
+        let known = known(&guard, event)?;
         let (token, clock, context) = (known.token, known.clock.clone(), known.context);
         let mut state = wait_until(guard, |state| token.is_none_or(|token| state.has_ended(token)));
         state.host_follows(&clock);
@@ -48,13 +51,19 @@ api! {
 
     cuEventElapsedTime_v2(milliseconds: *mut f32, from: Handle, to: Handle) { elapsed(milliseconds, from, to) }
 
-    cuStreamWaitEvent(stream: Handle, event: Handle, _flags: u32) or cuStreamWaitEvent_ptsz {
+    cuStreamWaitEvent(stream: Handle, event: Handle, flags: u32) or cuStreamWaitEvent_ptsz {
         let mut state = state()?;
         let stream = state.stream(stream)?;
-        let event = state.events.get(&event).ok_or(Code::INVALID_HANDLE)?;
-        let (token, clock, captured) = (event.token, event.clock.clone(), event.captured.clone());
+        let known = state.events.get(&event).ok_or(Code::INVALID_HANDLE)?;
+        let (token, clock, captured) = (known.token, known.clock.clone(), known.captured.clone());
+        let captures = state.streams.get(&stream).is_some_and(|stream| stream.capture.is_some());
+        if flags & !EXTERNAL != 0 || flags == EXTERNAL && !captures {
+            return Err(Code::INVALID_VALUE);
+        }
+        if flags == EXTERNAL {
+            return state.enqueue(stream, Operation::Wait { event });
+        }
         let Some((graph, nodes)) = captured else {
-            let captures = state.streams.get(&stream).is_some_and(|stream| stream.capture.is_some());
             return match token {
                 _ if captures => Err(Code::STREAM_CAPTURE_ISOLATION),
                 Some(token) => {
@@ -64,6 +73,12 @@ api! {
                 None => Ok(()),
             };
         };
+        if !state.is_capturing(graph) {
+            return Err(Code::CAPTURED_EVENT);
+        }
+        if state.is_legacy(stream) {
+            return Err(Code::STREAM_CAPTURE_IMPLICIT);
+        }
         let known = state.streams.get_mut(&stream).ok_or(Code::INVALID_HANDLE)?;
         match &mut known.capture {
             Some(capture) if capture.graph == graph => capture.after.extend(nodes),
@@ -74,13 +89,26 @@ api! {
     }
 }
 
-fn record(event: Handle, stream: Handle) -> Answer {
+/// Returns an event that can be waited for and queried: one that a capture recorded last cannot.
+fn known(state: &State, event: Handle) -> Answer<&Event> {
+    let known = state.events.get(&event).ok_or(Code::INVALID_HANDLE)?;
+    if known.captured.is_some() { Err(Code::CAPTURED_EVENT) } else { Ok(known) }
+}
+
+fn record(event: Handle, stream: Handle, flags: u32) -> Answer {
     let mut state = state()?;
     let stream = state.stream(stream)?;
     if !state.events.contains_key(&event) {
         return Err(Code::INVALID_HANDLE);
     }
     let capture = state.streams.get(&stream).and_then(|stream| stream.capture.clone());
+    if flags & !EXTERNAL != 0 || flags == EXTERNAL && capture.is_none() {
+        return Err(Code::INVALID_VALUE);
+    }
+    if flags == EXTERNAL {
+        // A node of the graph, which records the event when the graph is launched.
+        return state.enqueue(stream, Operation::Record { event });
+    }
     if let Some(capture) = capture {
         if let Some(event) = state.events.get_mut(&event) {
             event.captured = Some((capture.graph, capture.after));
@@ -88,19 +116,19 @@ fn record(event: Handle, stream: Handle) -> Answer {
         return Ok(());
     }
     state.enqueue(stream, Operation::Record { event })?;
-    let (number, clock) = (state.last(stream).number, state.clock_of(stream));
-    if let Some(event) = state.events.get_mut(&event) {
-        event.captured = None;
-        event.token = Some(Token { stream, number });
-        event.clock = clock;
-    }
+    state.recorded(event, stream);
     Ok(())
 }
 
 unsafe fn elapsed(milliseconds: *mut f32, from: Handle, to: Handle) -> Answer {
     let state = state()?;
-    let event = |event| state.events.get(&event).filter(|event| event.is_timed()).ok_or(Code::INVALID_HANDLE);
-    let (from, to) = (event(from)?, event(to)?);
+    let (from, to) = (known(&state, from)?, known(&state, to)?);
+    if !from.is_timed() || !to.is_timed() {
+        return Err(Code::INVALID_HANDLE);
+    }
+    // What follows a fault is not reached, and has no time.
+    state.check(from.context)?;
+    state.check(to.context)?;
     let (Some(begun), Some(ended)) = (from.token, to.token) else { return Err(Code::INVALID_HANDLE) };
     if !state.has_ended(begun) || !state.has_ended(ended) {
         return Err(Code::NOT_READY);

@@ -76,7 +76,7 @@ fn rows(set: &Set) -> Answer {
     let state = state()?;
     // As documented, the host does not wait for a fill of device memory.
     if state.block_at(set.address).is_some_and(|(_, block)| block.held.is_on_host()) {
-        drop(wait_for(state, stream));
+        return wait_for(state, stream).outcome(stream);
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::copy::{Copy3D, described};
 use super::node::{Fill, Host, Kernel, Kernel2, launch, plain, set};
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, put, put_if, put_list};
-use crate::model::{Executable, Graph, Handle, Operation};
+use crate::model::{Clock, Executable, Graph, Handle, Operation, Token};
 use crate::state::{State, state};
 use std::ffi::c_char;
 
@@ -40,14 +40,7 @@ api! {
     }
 
     cuGraphDestroy(graph: Handle) {
-        let mut state = state()?;
-        let known = state.graphs.remove(&graph).ok_or(Code::INVALID_VALUE)?;
-        known.nodes.iter().for_each(|node| drop(state.nodes.remove(node)));
-        for address in known.memory {
-            // The program may have freed it.
-            let _ = state.free_block(address);
-        }
-        Ok(())
+        state()?.remove_graph(graph)
     }
 
     cuGraphClone(copy: *mut Handle, graph: Handle) { put(copy, state()?.clone_graph(graph)?) }
@@ -88,15 +81,21 @@ api! {
     }
 
     cuGraphExecDestroy(executable: Handle) {
-        state()?.executables.remove(&executable).map(|_| ()).ok_or(Code::INVALID_VALUE)
+        let mut state = state()?;
+        let known = state.executables.remove(&executable).ok_or(Code::INVALID_VALUE)?;
+        state.release(known.memory);
+        Ok(())
     }
 
     cuGraphLaunch(executable: Handle, stream: Handle) or cuGraphLaunch_ptsz {
         let mut state = state()?;
         let stream = state.stream(stream)?;
-        let steps = &state.executables.get(&executable).ok_or(Code::INVALID_VALUE)?.steps;
-        let steps = steps.iter().map(|(_, _, operation)| operation.clone()).collect();
-        state.enqueue(stream, Operation::Steps(steps))
+        let known = state.executables.get(&executable).ok_or(Code::INVALID_VALUE)?;
+        let mut steps: Vec<Operation> = known.steps.iter().map(|(_, _, operation)| operation.clone()).collect();
+        if !known.memory.is_empty() {
+            steps.push(Operation::Release(known.memory.clone()));
+        }
+        launch_steps(&mut state, stream, steps)
     }
 
     cuGraphUpload(executable: Handle, stream: Handle) or cuGraphUpload_ptsz {
@@ -161,11 +160,40 @@ fn exec_set(state: &mut State, executable: Handle, node: Handle, operation: Oper
     Ok(())
 }
 
+/// Enqueues the steps of a graph, after the events that they wait for.
+fn launch_steps(state: &mut State, stream: Handle, steps: Vec<Operation>) -> Answer {
+    let (mut waited, mut recorded) = (Vec::new(), Vec::new());
+    events(&steps, &mut waited, &mut recorded);
+    let known = |event: &Handle| state.events.get(event).and_then(|event| Some((event.token?, event.clock.clone())));
+    let (after, clocks): (Vec<Token>, Vec<Clock>) = waited.iter().filter_map(known).unzip();
+    clocks.iter().for_each(|clock| state.stream_follows(stream, clock));
+    state.enqueue_after(stream, Operation::Steps(steps), after)?;
+    let is_captured = state.streams.get(&stream).is_some_and(|stream| stream.capture.is_some());
+    if !is_captured {
+        recorded.into_iter().for_each(|event| state.recorded(event, stream));
+    }
+    Ok(())
+}
+
+/// Lists the events that steps wait for, and those that they record.
+fn events(steps: &[Operation], waited: &mut Vec<Handle>, recorded: &mut Vec<Handle>) {
+    for step in steps {
+        match step {
+            // A record before it in the same graph comes first anyway.
+            Operation::Wait { event } if !recorded.contains(event) => waited.push(*event),
+            Operation::Record { event } => recorded.push(*event),
+            Operation::Steps(inner) => events(inner, waited, recorded),
+            _ => {}
+        }
+    }
+}
+
 unsafe fn instantiate(place: *mut Handle, graph: Handle) -> Answer {
     let mut state = state()?;
     let steps = state.sorted(graph)?;
+    let memory = state.graphs.get(&graph).map(|graph| graph.memory.clone()).unwrap_or_default();
     let executable = state.handle();
-    state.executables.insert(executable, Executable { steps });
+    state.executables.insert(executable, Executable { steps, memory });
     // SAFETY: the caller's pointer.
     unsafe { put(place, executable) }
 }
@@ -174,6 +202,7 @@ unsafe fn instantiate(place: *mut Handle, graph: Handle) -> Answer {
 fn update(executable: Handle, graph: Handle) -> Answer<u32> {
     let mut state = state()?;
     let new = state.sorted(graph)?;
+    let memory = state.graphs.get(&graph).map(|graph| graph.memory.clone()).unwrap_or_default();
     let known = state.executables.get_mut(&executable).ok_or(Code::INVALID_VALUE)?;
     let is_same = known.steps.len() == new.len() && known.steps.iter().zip(&new).all(|(old, new)| old.1 == new.1);
     if !is_same {
@@ -181,6 +210,8 @@ fn update(executable: Handle, graph: Handle) -> Answer<u32> {
     }
     // The nodes keep the handles of the graph that was instantiated.
     known.steps.iter_mut().zip(new).for_each(|(old, new)| old.2 = new.2);
+    let old = std::mem::replace(&mut known.memory, memory);
+    state.release(old);
     Ok(UPDATED)
 }
 

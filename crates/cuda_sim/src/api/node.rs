@@ -88,7 +88,10 @@ api! {
     cuGraphAddChildGraphNode(node: *mut Handle, graph: Handle, after: *const Handle, count: usize, child: Handle) {
         let mut state = state()?;
         let steps = state.sorted(child)?.into_iter().map(|(_, _, operation)| operation).collect();
-        put(node, state.add_node(graph, 4, Operation::Steps(steps), list(after, count)?)?)
+        let memory = state.graphs.get(&child).map(|child| child.memory.clone()).unwrap_or_default();
+        let added = state.add_node(graph, 4, Operation::Steps(steps), list(after, count)?)?;
+        state.graphs.entry(graph).and_modify(|graph| graph.memory.extend(memory));
+        put(node, added)
     }
 
     cuGraphAddEmptyNode(node: *mut Handle, graph: Handle, after: *const Handle, count: usize) {
@@ -108,8 +111,7 @@ api! {
         if !state.events.contains_key(&event) {
             return Err(Code::INVALID_HANDLE);
         }
-        // Work that an event follows has ended when a graph begins.
-        put(node, state.add_node(graph, 6, Operation::Empty, list(after, count)?)?)
+        put(node, state.add_node(graph, 6, Operation::Wait { event }, list(after, count)?)?)
     }
 
     cuGraphAddDependencies(graph: Handle, from: *const Handle, to: *const Handle, count: usize) {

@@ -5,6 +5,7 @@ use crate::entry::{api, get, put};
 use crate::model::{Handle, Held, Operation};
 use crate::state::{State, state};
 use std::ffi::c_void;
+use std::sync::Arc;
 
 /// Attributes of a pool.
 const REUSE: std::ops::RangeInclusive<u32> = 1..=3;
@@ -124,7 +125,7 @@ fn allocate(state: &mut State, stream: Handle, pool: Handle, bytes: usize) -> An
     let address = state.allocate(device, context, bytes as u64, Held::Pool(pool))?;
     match capture.and_then(|graph| state.graphs.get_mut(&graph)) {
         Some(graph) => {
-            graph.memory.push(address);
+            graph.memory.push(Arc::new(address));
             state.enqueue(stream, Operation::Empty)?;
         }
         // Without an order after this call, other streams must not use it yet.

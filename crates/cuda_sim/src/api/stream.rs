@@ -29,8 +29,7 @@ api! {
         let mut guard = state()?;
         let stream = guard.stream(stream)?;
         refuse_in_capture(&guard, stream)?;
-        let state = wait_for(guard, stream);
-        state.check_stream(stream)
+        wait_for(guard, stream).outcome(stream)
     }
 
     cuStreamQuery(stream: Handle) or cuStreamQuery_ptsz {
@@ -128,12 +127,18 @@ api! {
             .map(|other| other.after.clone())
             .collect();
         let joined = others.iter().flatten().all(|node| is_before(&state, *node, &capture.after));
+        // What an event stands for ends with the capture; it cannot be waited for until it is recorded again.
+        for captured in state.events.values_mut().filter_map(|event| event.captured.as_mut()) {
+            if captured.0 == capture.graph {
+                captured.1.clear();
+            }
+        }
         for other in state.streams.values_mut() {
             other.capture = other.capture.take().filter(|other| other.graph != capture.graph);
         }
         if !joined {
             put_if(graph, 0);
-            state.graphs.remove(&capture.graph);
+            state.remove_graph(capture.graph)?;
             return Err(Code::STREAM_CAPTURE_UNJOINED);
         }
         put(graph, capture.graph)

@@ -2,14 +2,15 @@
 
 use super::handle::Handle;
 use super::operation::Operation;
+use std::sync::Arc;
 
 /// A graph.
 #[derive(Default)]
 pub struct Graph {
     /// Its nodes, in the order in which they were added.
     pub nodes: Vec<Handle>,
-    /// Memory that its nodes allocate.
-    pub memory: Vec<u64>,
+    /// Addresses that its nodes allocate. Whoever can run the nodes holds them: clones, executables, launches.
+    pub memory: Vec<Arc<u64>>,
 }
 
 /// A node of a graph.
@@ -25,6 +26,7 @@ pub struct Node {
 /// An executable graph: its nodes with their operations, each after those that it depends on.
 pub struct Executable {
     pub steps: Vec<(Handle, u32, Operation)>,
+    pub memory: Vec<Arc<u64>>,
 }
 
 /// The part of a capture that a stream has.
@@ -46,7 +48,8 @@ pub fn kind_of(operation: &Operation) -> u32 {
         Operation::Set(_) => 2,
         Operation::Host { .. } | Operation::Callback { .. } => 3,
         Operation::Steps(_) => 4,
-        Operation::Empty => 5,
+        Operation::Empty | Operation::Release(_) => 5,
+        Operation::Wait { .. } => 6,
         Operation::Record { .. } => 7,
         Operation::Allocated { .. } => 10,
         Operation::Free { .. } => 11,

@@ -1,6 +1,7 @@
 //! The work of streams and graphs, as data.
 
 use super::handle::Handle;
+use std::sync::Arc;
 
 /// One step of a stream or a graph.
 #[derive(Clone, Debug)]
@@ -28,9 +29,15 @@ pub enum Operation {
     Allocated {
         address: u64,
     },
+    /// A wait of a graph for an event.
+    Wait {
+        event: Handle,
+    },
     Free {
         address: u64,
     },
+    /// The end of a graph's launch, which holds the memory of its nodes.
+    Release(Vec<Arc<u64>>),
     /// The steps of a graph.
     Steps(Vec<Operation>),
     /// Nothing.

@@ -5,6 +5,7 @@ use super::clock::{Clock, Token};
 use super::graph::Capture;
 use super::handle::Handle;
 use super::operation::Operation;
+use crate::code::Code;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
@@ -29,6 +30,8 @@ pub struct Stream {
     pub destroyed: bool,
     /// The capture that it is part of.
     pub capture: Option<Capture>,
+    /// Why deferred work was refused, until a call returns it.
+    pub refused: Option<Code>,
 }
 
 impl Stream {
@@ -46,6 +49,7 @@ impl Stream {
             busy: false,
             destroyed: false,
             capture: None,
+            refused: None,
         }
     }
 

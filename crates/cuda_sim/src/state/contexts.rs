@@ -59,6 +59,12 @@ impl State {
         self.contexts.remove(&context);
     }
 
+    /// Whether a stream is its context's default stream.
+    pub fn is_legacy(&self, stream: Handle) -> bool {
+        let context = self.streams.get(&stream).and_then(|stream| self.contexts.get(&stream.context));
+        context.is_some_and(|context| context.legacy == stream)
+    }
+
     /// Returns the device of the current context.
     ///
     /// # Errors

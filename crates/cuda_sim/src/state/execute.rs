@@ -3,7 +3,7 @@
 use super::State;
 use crate::code::{Answer, Code};
 use crate::host_memory;
-use crate::model::{Copy, Handle, Held, Kernel, Kind, Launch, Operation, Set, Side, top};
+use crate::model::{Copy, Handle, Held, Kernel, Kind, Launch, Operation, Set, Side};
 use ptx_sim::{Stop, StopKind};
 use std::time::Instant;
 
@@ -46,9 +46,13 @@ impl State {
                 self.owned(stream, address);
                 self.free_block(address).map(|_| ())
             }
+            Operation::Release(memory) => {
+                self.release(memory);
+                Ok(())
+            }
             Operation::Steps(steps) => steps.into_iter().try_for_each(|step| self.execute(stream, step)),
-            // The queue runs functions of the host.
-            Operation::Host { .. } | Operation::Callback { .. } | Operation::Empty => Ok(()),
+            // The queue runs functions of the host, and has waited for events.
+            Operation::Host { .. } | Operation::Callback { .. } | Operation::Wait { .. } | Operation::Empty => Ok(()),
         }
     }
 
@@ -74,8 +78,9 @@ impl State {
     fn launch(&mut self, stream: Handle, launch: &Launch) -> Answer {
         let function = self.functions.get(&launch.function).ok_or(Code::INVALID_HANDLE)?;
         let module = self.modules.get(&function.module).ok_or(Code::INVALID_HANDLE)?;
-        // The queue has checked the stream's context; a library's kernel runs on the launching thread's device.
-        let context = if module.context == 0 { top() } else { module.context };
+        // The queue has checked the stream's context, on whose device a library's kernel runs.
+        let of_stream = self.streams.get(&stream).map_or(0, |stream| stream.context);
+        let context = if module.context == 0 { of_stream } else { module.context };
         let device = self.contexts.get(&context).map_or(0, |context| context.device);
         let wanted = ptx_sim::Launch {
             entry: &function.name,

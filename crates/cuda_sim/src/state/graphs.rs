@@ -4,6 +4,7 @@ use super::State;
 use crate::code::{Answer, Code};
 use crate::model::{Capture, Graph, Handle, Node, Operation, kind_of};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 impl State {
     /// Adds a node to a graph.
@@ -18,6 +19,12 @@ impl State {
         self.graphs.get_mut(&graph).ok_or(Code::INVALID_VALUE)?.nodes.push(node);
         self.nodes.insert(node, Node { graph, operation, kind, after });
         Ok(node)
+    }
+
+    /// Whether a stream is still captured into a graph.
+    pub fn is_capturing(&self, graph: Handle) -> bool {
+        let mut captures = self.streams.values().filter_map(|stream| stream.capture.as_ref());
+        captures.any(|capture| capture.graph == graph)
     }
 
     /// Adds an operation of a stream that is captured.
@@ -62,14 +69,34 @@ impl State {
         Ok(sorted)
     }
 
+    /// Removes a graph with its nodes.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if there is no such graph.
+    pub fn remove_graph(&mut self, graph: Handle) -> Answer {
+        let known = self.graphs.remove(&graph).ok_or(Code::INVALID_VALUE)?;
+        known.nodes.iter().for_each(|node| drop(self.nodes.remove(node)));
+        self.release(known.memory);
+        Ok(())
+    }
+
+    /// Frees memory that no other graph, executable graph or launch has.
+    pub fn release(&mut self, memory: Vec<Arc<u64>>) {
+        for address in memory.into_iter().filter_map(Arc::into_inner) {
+            // The program may have freed it.
+            let _ = self.free_block(address);
+        }
+    }
+
     /// Makes a copy of a graph, and returns it with the copies of its nodes.
     ///
     /// # Errors
     /// `INVALID_VALUE` if there is no such graph.
     pub fn clone_graph(&mut self, graph: Handle) -> Answer<Handle> {
-        let nodes = self.graphs.get(&graph).ok_or(Code::INVALID_VALUE)?.nodes.clone();
+        let known = self.graphs.get(&graph).ok_or(Code::INVALID_VALUE)?;
+        let (nodes, memory) = (known.nodes.clone(), known.memory.clone());
         let copy = self.handle();
-        self.graphs.insert(copy, Graph::default());
+        self.graphs.insert(copy, Graph { nodes: Vec::new(), memory });
         let mut copies: HashMap<Handle, Handle> = HashMap::new();
         for old in &nodes {
             copies.insert(*old, self.handle());

@@ -4,6 +4,7 @@ use super::{State, changed, state};
 use crate::code::{Answer, Code};
 use crate::model::{Clock, Handle, Item, Operation, Stream, Token};
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl State {
     /// Whether an item has ended. A stream that no longer exists has no work left.
@@ -14,6 +15,16 @@ impl State {
     /// The last item of a stream.
     pub fn last(&self, stream: Handle) -> Token {
         Token { stream, number: self.streams.get(&stream).map_or(0, |stream| stream.issued) }
+    }
+
+    /// Notes that the last item of a stream records an event.
+    pub fn recorded(&mut self, event: Handle, stream: Handle) {
+        let (token, clock) = (self.last(stream), self.clock_of(stream));
+        if let Some(event) = self.events.get_mut(&event) {
+            event.captured = None;
+            event.token = Some(token);
+            event.clock = clock;
+        }
     }
 
     /// The last items of all streams of a context.
@@ -71,27 +82,27 @@ impl State {
     /// that has returned.
     fn run(&mut self, stream: Handle, mut steps: VecDeque<Operation>) -> Answer {
         while let Some(step) = steps.pop_front() {
-            // Nothing runs after a kernel's fault.
-            if self.check_stream(stream).is_err() {
-                break;
-            }
+            let fault = self.check_stream(stream).err();
             let call: Box<dyn FnOnce() + Send> = match step {
                 Operation::Steps(inner) => {
                     inner.into_iter().rev().for_each(|step| steps.push_front(step));
                     continue;
                 }
+                Operation::Callback { function, stream, data } => {
+                    let status = fault.map_or(0, |code| code.0);
+                    // SAFETY: the program gave a function of this type.
+                    let function = unsafe { std::mem::transmute::<usize, extern "C" fn(usize, u32, usize)>(function) };
+                    Box::new(move || function(stream, status, data))
+                }
+                // After a kernel's fault nothing runs but callbacks, which are given the error.
+                _ if fault.is_some() => continue,
                 Operation::Host { function, data } => {
                     // SAFETY: the program gave a function of this type.
                     let function = unsafe { std::mem::transmute::<usize, extern "C" fn(usize)>(function) };
                     Box::new(move || function(data))
                 }
-                Operation::Callback { function, stream, data } => {
-                    // SAFETY: the program gave a function of this type.
-                    let function = unsafe { std::mem::transmute::<usize, extern "C" fn(usize, u32, usize)>(function) };
-                    Box::new(move || function(stream, 0, data))
-                }
                 step => {
-                    if let Err(code) = self.execute(stream, step) {
+                    if let Err(code) = self.attempt(stream, step) {
                         self.end(stream);
                         return Err(code);
                     }
@@ -110,10 +121,31 @@ impl State {
                 call();
                 resume(stream, steps);
             });
-            return thread.map(|_| ()).map_err(|_| Code::OUT_OF_MEMORY);
+            if thread.is_ok() {
+                return Ok(());
+            }
+            if let Some(this) = self.streams.get_mut(&stream) {
+                this.busy = false;
+            }
+            self.end(stream);
+            self.report.note("a function of the host cannot run: the system has no thread for it");
+            return Err(Code::OUT_OF_MEMORY);
         }
         self.end(stream);
         Ok(())
+    }
+
+    /// Runs a step. A panic of the simulator becomes the error of the stream's context, so that nothing waits for ever.
+    fn attempt(&mut self, stream: Handle, step: Operation) -> Answer {
+        let result = catch_unwind(AssertUnwindSafe(|| self.execute(stream, step)));
+        result.unwrap_or_else(|_| {
+            self.report.defect();
+            let context = self.streams.get(&stream).map(|stream| stream.context);
+            if let Some(context) = context.and_then(|context| self.contexts.get_mut(&context)) {
+                context.fault.get_or_insert(Code::UNKNOWN);
+            }
+            Err(Code::UNKNOWN)
+        })
     }
 
     /// Checks that no kernel has faulted in the stream's context.
@@ -151,14 +183,24 @@ impl State {
         }
     }
 
-    /// Records an error of deferred work as the context's.
+    /// Keeps why deferred work was refused for the next call that waits for the stream.
     fn keep_error(&mut self, stream: Handle, result: Answer) {
-        let context = self.streams.get(&stream).map(|stream| stream.context);
         if let Err(code) = result
-            && let Some(context) = context.and_then(|context| self.contexts.get_mut(&context))
+            && let Some(stream) = self.streams.get_mut(&stream)
         {
-            context.fault.get_or_insert(code);
+            stream.refused.get_or_insert(code);
         }
+    }
+
+    /// What a call returns that has waited for a stream: the fault of the stream's context, or once why deferred work
+    /// was refused.
+    ///
+    /// # Errors
+    /// As described.
+    pub fn outcome(&mut self, stream: Handle) -> Answer {
+        self.check_stream(stream)?;
+        let refused = self.streams.get_mut(&stream).and_then(|stream| stream.refused.take());
+        refused.map_or(Ok(()), Err)
     }
 }
 
@@ -173,4 +215,30 @@ fn resume(stream: Handle, steps: VecDeque<Operation>) {
     state.pump();
     drop(state);
     changed();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Launch;
+    use crate::settings::Settings;
+    use std::collections::BTreeMap;
+
+    /// Work that panics, here for want of a device, ends its item and becomes the error of the context.
+    #[test]
+    fn a_panic_is_the_error_of_the_context() {
+        let mut state = State::new(Settings::read());
+        let context = state.create_context(99, 0);
+        let stream = state.contexts[&context].legacy;
+        let text = ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry f() { ret; }";
+        let program = std::sync::Arc::new(ptx_sim::Program::parse(text).expect("valid"));
+        let functions = BTreeMap::new();
+        state.modules.insert(1, crate::model::Module { program, instance: 1, context: 0, functions });
+        let function = state.function_named(1, "f").expect("it has the function");
+        let (grid, block, params) = ([1; 3], [1; 3], Vec::new());
+        let launch = Launch { function, grid, block, shared: 0, params, cluster: None, cooperative: false };
+        assert_eq!(state.enqueue(stream, Operation::Launch(launch)), Err(Code::UNKNOWN));
+        assert!(state.has_ended(state.last(stream)));
+        assert_eq!(state.check(context), Err(Code::UNKNOWN));
+    }
 }

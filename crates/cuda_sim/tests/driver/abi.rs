@@ -98,6 +98,7 @@ unsafe extern "C" {
         extra: *const usize,
     ) -> u32;
     pub fn cuLaunchHostFunc(stream: usize, function: usize, data: usize) -> u32;
+    pub fn cuStreamAddCallback(stream: usize, function: usize, data: usize, flags: u32) -> u32;
     pub fn cuStreamCreate(stream: *mut usize, flags: u32) -> u32;
     pub fn cuStreamDestroy_v2(stream: usize) -> u32;
     pub fn cuStreamSynchronize(stream: usize) -> u32;
@@ -106,6 +107,7 @@ unsafe extern "C" {
     pub fn cuStreamBeginCapture_v2(stream: usize, mode: u32) -> u32;
     pub fn cuStreamEndCapture(stream: usize, graph: *mut usize) -> u32;
     pub fn cuEventCreate(event: *mut usize, flags: u32) -> u32;
+    pub fn cuEventRecordWithFlags(event: usize, stream: usize, flags: u32) -> u32;
     pub fn cuEventRecord(event: usize, stream: usize) -> u32;
     pub fn cuEventQuery(event: usize) -> u32;
     pub fn cuEventSynchronize(event: usize) -> u32;
@@ -123,6 +125,21 @@ unsafe extern "C" {
     pub fn cuGraphExecUpdate_v2(executable: usize, graph: usize, info: *mut [usize; 3]) -> u32;
     pub fn cuGraphExecKernelNodeSetParams_v2(executable: usize, node: usize, kernel: *const KernelNode) -> u32;
     pub fn cuGraphGetNodes(graph: usize, nodes: *mut usize, count: *mut usize) -> u32;
+    pub fn cuGraphClone(copy: *mut usize, graph: usize) -> u32;
+    pub fn cuGraphAddEventRecordNode(
+        node: *mut usize,
+        graph: usize,
+        after: *const usize,
+        count: usize,
+        event: usize,
+    ) -> u32;
+    pub fn cuGraphAddEventWaitNode(
+        node: *mut usize,
+        graph: usize,
+        after: *const usize,
+        count: usize,
+        event: usize,
+    ) -> u32;
     pub fn cuGraphDestroy(graph: usize) -> u32;
     pub fn cuGraphExecDestroy(executable: usize) -> u32;
     pub fn cuMemMap() -> u32;

@@ -6,6 +6,8 @@
 )]
 
 mod abi;
+mod captures;
+mod deferred;
 mod faults;
 mod graphs;
 mod memory;
@@ -115,12 +117,16 @@ impl Gate {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn wait(&self) {
+        drop(self.1.wait_while(self.lock(), |open| !*open).unwrap_or_else(PoisonError::into_inner));
+    }
+
     /// Enqueues a function that waits for the gate.
     fn close(&'static self, stream: usize) {
         extern "C" fn pass(gate: usize) {
             // SAFETY: the gate is static.
             let gate = unsafe { &*(gate as *const Gate) };
-            drop(gate.1.wait_while(gate.lock(), |open| !*open).unwrap_or_else(PoisonError::into_inner));
+            gate.wait();
         }
         ok(unsafe { cuLaunchHostFunc(stream, pass as *const () as usize, std::ptr::from_ref(self) as usize) });
     }
