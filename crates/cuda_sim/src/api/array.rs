@@ -1,5 +1,6 @@
 //! Arrays: memory of textures and surfaces, stored by rows without gaps.
 
+use super::context::finish;
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, put};
 use crate::model::{Array, Descriptor3D, Handle, Held, Kind, Side, channel_bytes};
@@ -27,8 +28,12 @@ api! {
     cuArray3DCreate_v2(array: *mut Handle, descriptor: *const Descriptor3D) { put(array, create(get(descriptor)?)?) }
 
     cuArrayDestroy(array: Handle) {
-        let mut state = state()?;
-        let address = state.arrays.remove(&array).ok_or(Code::INVALID_HANDLE)?.address;
+        let guard = state()?;
+        let address = guard.arrays.get(&array).ok_or(Code::INVALID_HANDLE)?.address;
+        let context = guard.block_at(address).ok_or(Code::INVALID_HANDLE)?.1.context;
+        // Work that uses it ends first.
+        let mut state = finish(guard, context);
+        state.arrays.remove(&array).ok_or(Code::INVALID_HANDLE)?;
         state.free_block(address).map(|_| ())
     }
 

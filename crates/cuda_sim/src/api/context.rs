@@ -2,7 +2,7 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, put, put_if};
-use crate::model::{Clock, Handle, pop, push, replace, top};
+use crate::model::{Clock, Device, Handle, pop, push, replace, top};
 use crate::state::{State, changed, state, wait_until};
 
 /// Version of the API that contexts report.
@@ -51,11 +51,11 @@ api! {
 
     cuCtxDestroy_v2(context: Handle) {
         let guard = state()?;
-        if !guard.contexts.contains_key(&context) {
+        let is_primary = guard.devices.iter().any(|device| device.primary == Some(context));
+        if is_primary || !guard.contexts.contains_key(&context) {
             return Err(Code::INVALID_CONTEXT);
         }
-        let mut state = finish(guard, context);
-        state.destroy_context(context);
+        idle(guard, context).destroy_context(context);
         if top() == context {
             pop();
         }
@@ -84,15 +84,14 @@ api! {
     }
 
     cuCtxGetCurrent(context: *mut Handle) {
-        let state = state()?;
-        put(context, if state.contexts.contains_key(&top()) { top() } else { 0 })
+        drop(state()?);
+        // It stays current when it is destroyed.
+        put(context, top())
     }
 
-    cuCtxGetDevice(device: *mut i32) { put_device(device, top()) }
+    cuCtxGetDevice(device: *mut i32) { put_device(device, 0) }
 
-    cuCtxGetDevice_v2(device: *mut i32, context: Handle) {
-        put_device(device, if context == 0 { top() } else { context })
-    }
+    cuCtxGetDevice_v2(device: *mut i32, context: Handle) { put_device(device, context) }
 
     cuCtxGetFlags(flags: *mut u32) {
         let state = state()?;
@@ -108,11 +107,7 @@ api! {
     }
 
     cuCtxGetId(context: Handle, id: *mut u64) {
-        let context = if context == 0 { top() } else { context };
-        if !state()?.contexts.contains_key(&context) {
-            return Err(Code::INVALID_CONTEXT);
-        }
-        put(id, context as u64)
+        put(id, given_or_bound(&*state()?, context)? as u64)
     }
 
     cuCtxSynchronize() { synchronize(0) }
@@ -153,9 +148,7 @@ api! {
     }
 
     cuCtxGetApiVersion(context: Handle, version: *mut u32) {
-        if !state()?.contexts.contains_key(&if context == 0 { top() } else { context }) {
-            return Err(Code::INVALID_CONTEXT);
-        }
+        given_or_bound(&*state()?, context)?;
         put(version, API_VERSION)
     }
 
@@ -172,15 +165,15 @@ api! {
     }
 }
 
-/// Returns a device's primary context, which is created when it is first asked for.
+/// Returns a device's primary context, which is created when it is not there.
 fn primary(state: &mut State, number: i32) -> Answer<Handle> {
     let device = state.device(number)?;
-    let (index, flags) = (device.number, device.primary_flags);
-    if let Some(primary) = device.primary {
-        return Ok(primary);
-    }
-    let primary = state.create_context(index, flags);
+    let (index, flags, known) = (device.number, device.primary_flags, device.primary);
+    let primary = known.unwrap_or_else(|| state.handle());
     state.device(number)?.primary = Some(primary);
+    if !state.contexts.contains_key(&primary) {
+        state.open_context(primary, index, flags);
+    }
     Ok(primary)
 }
 
@@ -193,24 +186,19 @@ fn release(number: i32) -> Answer {
     let mut guard = state()?;
     let device = guard.device(number)?;
     device.retained = device.retained.checked_sub(1).ok_or(Code::INVALID_CONTEXT)?;
-    match device.primary {
-        Some(primary) if device.retained == 0 => {
-            let mut state = finish(guard, primary);
-            state.destroy_context(primary);
-            state.device(number)?.primary = None;
-            Ok(())
-        }
-        _ => Ok(()),
+    let Some(primary) = device.primary.filter(|_| device.retained == 0) else { return Ok(()) };
+    let mut state = idle(guard, primary);
+    // Another thread may have retained it meanwhile.
+    if state.device(number)?.retained == 0 {
+        state.destroy_context(primary);
     }
+    Ok(())
 }
 
 /// Waits for a context; 0 is the current one.
 fn synchronize(context: Handle) -> Answer {
     let guard = state()?;
-    let context = if context == 0 { guard.current()? } else { context };
-    if !guard.contexts.contains_key(&context) {
-        return Err(Code::INVALID_CONTEXT);
-    }
+    let context = if context == 0 { guard.current()? } else { given_or_bound(&guard, context)? };
     let mut state = finish(guard, context);
     state.check(context)?;
     let streams: Vec<Handle> = state.last_of(context).iter().map(|token| token.stream).collect();
@@ -220,21 +208,25 @@ fn synchronize(context: Handle) -> Answer {
 
 fn reset(number: i32) -> Answer {
     let mut guard = state()?;
-    let Some(primary) = guard.device(number)?.primary else { return Ok(()) };
-    let mut state = finish(guard, primary);
+    let primary = guard.device(number)?.primary;
+    let Some(primary) = primary.filter(|primary| guard.contexts.contains_key(primary)) else { return Ok(()) };
+    let mut state = idle(guard, primary);
     state.destroy_context(primary);
     // The handle stays valid for those who retained it.
-    let flags = state.device(number)?.primary_flags;
-    let device = state.device(number)?.number;
-    let fresh = state.create_context(device, flags);
-    let context = state.contexts.remove(&fresh);
-    if let Some(context) = context {
-        if let Some(stream) = state.streams.get_mut(&context.legacy) {
-            stream.context = primary;
-        }
-        state.contexts.insert(primary, context);
+    let Device { number, primary_flags, retained, .. } = *state.device(number)?;
+    if retained > 0 {
+        state.open_context(primary, number, primary_flags);
     }
     Ok(())
+}
+
+/// Returns a context that a call names; 0 is the current one.
+fn given_or_bound(state: &State, context: Handle) -> Answer<Handle> {
+    match context {
+        0 => state.bound(),
+        context if state.contexts.contains_key(&context) => Ok(context),
+        _ => Err(Code::INVALID_CONTEXT),
+    }
 }
 
 unsafe fn create(place: *mut Handle, flags: u32, device: i32) -> Answer {
@@ -248,12 +240,19 @@ unsafe fn create(place: *mut Handle, flags: u32, device: i32) -> Answer {
 
 unsafe fn put_device(place: *mut i32, context: Handle) -> Answer {
     let state = state()?;
+    let context = given_or_bound(&state, context)?;
     let device = state.contexts.get(&context).map(|context| context.device).ok_or(Code::INVALID_CONTEXT)?;
     // SAFETY: the caller's pointer.
     unsafe { put(place, device as i32) }
 }
 
-/// Waits for all work of a context.
+/// Waits until a context has no work, also none that other threads enqueue meanwhile.
+fn idle(guard: std::sync::MutexGuard<'static, State>, context: Handle) -> std::sync::MutexGuard<'static, State> {
+    let is_idle = |state: &State| state.last_of(context).into_iter().all(|token| state.has_ended(token));
+    wait_until(guard, is_idle)
+}
+
+/// Waits for all work of a context so far; 0 stands for all contexts.
 pub(super) fn finish(
     guard: std::sync::MutexGuard<'static, State>,
     context: Handle,

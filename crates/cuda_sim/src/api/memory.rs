@@ -24,9 +24,10 @@ api! {
         if address == 0 {
             return Ok(());
         }
-        // A free waits for all work of the context, as the driver's does.
+        // A free waits for all work of the memory's context, as the driver's does.
         let guard = state()?;
-        let context = guard.current()?;
+        let current = guard.current()?;
+        let context = guard.block_at(address).map_or(current, |(_, block)| block.context);
         let mut state = super::context::finish(guard, context);
         let is_ours = |held| matches!(held, Held::Device | Held::Pool(_) | Held::Managed);
         match state.block_at(address) {

@@ -1,5 +1,6 @@
 //! Modules.
 
+use super::context::finish;
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, name, put, put_if};
 use crate::host_memory;
@@ -54,11 +55,10 @@ api! {
 
 /// Unloads a module or library.
 pub(super) fn unload(module: Handle) -> Answer {
-    let mut state = state()?;
-    if !state.modules.contains_key(&module) {
-        return Err(Code::INVALID_HANDLE);
-    }
-    state.unload(module);
+    let guard = state()?;
+    let context = guard.modules.get(&module).ok_or(Code::INVALID_HANDLE)?.context;
+    // Work that runs its kernels ends first: that of its context, or of all for a library.
+    finish(guard, context).unload(module);
     Ok(())
 }
 

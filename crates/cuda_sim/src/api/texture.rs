@@ -25,8 +25,7 @@ api! {
             crate::log::unsupported("cuTexObjectCreate with a resource view");
             return Err(Code::NOT_SUPPORTED);
         }
-        let described = Described { resource: get(resource)?, sampling: Some(get(sampling)?) };
-        put(texture, create(described)?)
+        put(texture, create(get(resource)?, Some(get(sampling)?))?)
     }
 
     cuSurfObjectCreate(surface: *mut u64, resource: *const Resource) {
@@ -34,7 +33,7 @@ api! {
         if resource.kind != ARRAY {
             return Err(Code::INVALID_VALUE);
         }
-        put(surface, create(Described { resource, sampling: None })?)
+        put(surface, create(resource, None)?)
     }
 
     cuTexObjectDestroy(texture: u64) { destroy(texture) }
@@ -42,31 +41,39 @@ api! {
     cuSurfObjectDestroy(surface: u64) { destroy(surface) }
 
     cuTexObjectGetResourceDesc(resource: *mut Resource, texture: u64) {
-        put(resource, state()?.textures.get(&texture).ok_or(Code::INVALID_VALUE)?.resource)
+        put(resource, known(texture)?.resource)
     }
 
     cuSurfObjectGetResourceDesc(resource: *mut Resource, surface: u64) {
-        put(resource, state()?.textures.get(&surface).ok_or(Code::INVALID_VALUE)?.resource)
+        put(resource, known(surface)?.resource)
     }
 
     cuTexObjectGetTextureDesc(sampling: *mut Sampling, texture: u64) {
-        let described = *state()?.textures.get(&texture).ok_or(Code::INVALID_VALUE)?;
-        put(sampling, described.sampling.ok_or(Code::INVALID_VALUE)?)
+        put(sampling, known(texture)?.sampling.ok_or(Code::INVALID_VALUE)?)
     }
 }
 
-fn destroy(object: u64) -> Answer {
-    state()?.textures.remove(&object).map(|_| ()).ok_or(Code::INVALID_VALUE)
+/// Returns an object of the current device: each device numbers its own.
+fn known(object: u64) -> Answer<Described> {
+    let mut state = state()?;
+    let device = state.current_device()?.number;
+    state.textures.get(&(device, object)).copied().ok_or(Code::INVALID_VALUE)
 }
 
-fn create(described: Described) -> Answer<u64> {
+fn destroy(object: u64) -> Answer {
     let mut state = state()?;
-    state.current()?;
+    let device = state.current_device()?.number;
+    state.textures.remove(&(device, object)).map(|_| ()).ok_or(Code::INVALID_VALUE)
+}
+
+fn create(resource: Resource, sampling: Option<Sampling>) -> Answer<u64> {
+    let mut state = state()?;
+    let described = Described { context: state.current()?, resource, sampling };
     let texture = texture(&state, &described)?;
     let device = state.current_device()?;
-    let made = device.machine.texture(&texture);
+    let (number, made) = (device.number, device.machine.texture(&texture));
     let handle = made.map_err(|stop| state.report.refusal("creating a texture or surface", &stop))?;
-    state.textures.insert(handle, described);
+    state.textures.insert((number, handle), described);
     Ok(handle)
 }
 

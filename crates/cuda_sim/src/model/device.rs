@@ -16,7 +16,7 @@ pub struct Device {
     pub number: usize,
     pub profile: Profile,
     pub machine: Machine,
-    /// The primary context, once it has been retained, and how often it is.
+    /// The primary context, once it has been retained for the first time: it exists while the second is not 0.
     pub primary: Option<Handle>,
     pub retained: usize,
     pub primary_flags: u32,

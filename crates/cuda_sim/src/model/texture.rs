@@ -1,5 +1,7 @@
 //! Arrays, and the descriptions of textures and surfaces.
 
+use super::handle::Handle;
+
 /// `CUDA_ARRAY3D_DESCRIPTOR`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +76,7 @@ pub struct Sampling {
 /// Descriptions of an object, as the program gave them.
 #[derive(Clone, Copy, Debug)]
 pub struct Described {
+    pub context: Handle,
     pub resource: Resource,
     pub sampling: Option<Sampling>,
 }

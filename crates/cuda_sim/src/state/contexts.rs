@@ -1,21 +1,31 @@
 //! The current context, its device and its streams.
 
-use super::State;
+use super::{State, changed};
 use crate::code::{Answer, Code};
-use crate::model::{Block, Context, Device, Handle, Stream, thread, top};
+use crate::model::{Block, Context, Device, Handle, Held, Stream, thread, top};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 impl State {
     /// Returns the current context's handle.
     ///
     /// # Errors
-    /// `INVALID_CONTEXT` if there is none or it was destroyed, and the error of a kernel that faulted in it.
+    /// Those of [`State::bound`], and the error of a kernel that faulted in it.
     pub fn current(&self) -> Answer<Handle> {
-        let context = top();
-        if !self.contexts.contains_key(&context) {
-            return Err(Code::INVALID_CONTEXT);
-        }
+        let context = self.bound()?;
         self.check(context).map(|()| context)
+    }
+
+    /// As [`State::current`], also after a fault.
+    ///
+    /// # Errors
+    /// `INVALID_CONTEXT` if there is none, `CONTEXT_IS_DESTROYED` if it was destroyed or is a primary context that
+    /// is not retained.
+    pub fn bound(&self) -> Answer<Handle> {
+        match top() {
+            0 => Err(Code::INVALID_CONTEXT),
+            context if self.contexts.contains_key(&context) => Ok(context),
+            _ => Err(Code::CONTEXT_IS_DESTROYED),
+        }
     }
 
     /// Checks that no kernel has faulted in a context.
@@ -28,7 +38,14 @@ impl State {
 
     /// Creates a context with its default stream.
     pub fn create_context(&mut self, device: usize, flags: u32) -> Handle {
-        let (context, legacy) = (self.handle(), self.handle());
+        let context = self.handle();
+        self.open_context(context, device, flags);
+        context
+    }
+
+    /// Creates a context whose handle is given: a primary context keeps its handle when it is reset.
+    pub fn open_context(&mut self, context: Handle, device: usize, flags: u32) {
+        let legacy = self.handle();
         self.streams.insert(legacy, Stream::new(context, 0, 0));
         let new = Context {
             device,
@@ -40,23 +57,28 @@ impl State {
             peers: BTreeSet::new(),
         };
         self.contexts.insert(context, new);
-        context
     }
 
-    /// Destroys a context with everything in it.
+    /// Destroys a context with everything in it, but for memory of pools, which belongs to none.
     pub fn destroy_context(&mut self, context: Handle) {
-        let of = |(at, block): (&u64, &Block)| (block.context == context).then_some(*at);
+        let is_here = |block: &Block| block.context == context && !matches!(block.held, Held::Pool(_));
+        let of = |(at, block): (&u64, &Block)| is_here(block).then_some(*at);
         let blocks: Vec<u64> = self.blocks.iter().filter_map(of).collect();
         for address in blocks {
             // It exists, so that it can be freed.
             let _ = self.free_block(address);
         }
+        self.arrays.retain(|_, array| self.blocks.contains_key(&array.address));
+        self.textures.retain(|_, texture| texture.context != context);
         let modules: Vec<Handle> =
             self.modules.iter().filter(|(_, module)| module.context == context).map(|(at, _)| *at).collect();
         modules.into_iter().for_each(|module| self.unload(module));
         self.streams.retain(|_, stream| stream.context != context);
         self.events.retain(|_, event| event.context != context);
-        self.contexts.remove(&context);
+        if let Some(Context { device, peers, .. }) = self.contexts.remove(&context) {
+            peers.into_iter().for_each(|peer| self.unshare_all(peer, device));
+        }
+        changed();
     }
 
     /// Whether a stream is its context's default stream.

@@ -36,8 +36,8 @@ pub struct State {
     /// Memory pools, with their devices.
     pub pools: HashMap<Handle, usize>,
     pub arrays: HashMap<Handle, Array>,
-    /// Texture and surface objects, with their descriptions.
-    pub textures: HashMap<u64, Described>,
+    /// Descriptions of texture and surface objects, by device and object.
+    pub textures: HashMap<(usize, u64), Described>,
     /// Allocations of the program, by address.
     pub blocks: BTreeMap<u64, Block>,
     pub report: Report,

@@ -27,9 +27,9 @@ impl State {
         }
     }
 
-    /// The last items of all streams of a context.
+    /// The last items of all streams of a context, or of all contexts for the handle 0.
     pub fn last_of(&self, context: Handle) -> Vec<Token> {
-        let of = self.streams.iter().filter(|(_, stream)| stream.context == context);
+        let of = self.streams.iter().filter(|(_, stream)| context == 0 || stream.context == context);
         of.map(|(stream, _)| self.last(*stream)).collect()
     }
 
@@ -207,9 +207,9 @@ impl State {
 /// Goes on with a stream after a function of the host.
 fn resume(stream: Handle, steps: VecDeque<Operation>) {
     let Ok(mut state) = state() else { return };
-    if let Some(this) = state.streams.get_mut(&stream) {
-        this.busy = false;
-    }
+    // A stream that is gone has no work left.
+    let Some(this) = state.streams.get_mut(&stream) else { return };
+    this.busy = false;
     let result = state.run(stream, steps);
     state.keep_error(stream, result);
     state.pump();

@@ -17,6 +17,12 @@ unsafe extern "C" {
     pub fn cuDeviceGetAttribute(value: *mut i32, attribute: u32, device: i32) -> u32;
     pub fn cuCtxCreate_v2(context: *mut usize, flags: u32, device: i32) -> u32;
     pub fn cuCtxDestroy_v2(context: usize) -> u32;
+    pub fn cuDevicePrimaryCtxRetain(context: *mut usize, device: i32) -> u32;
+    pub fn cuDevicePrimaryCtxRelease_v2(device: i32) -> u32;
+    pub fn cuDevicePrimaryCtxReset_v2(device: i32) -> u32;
+    pub fn cuDevicePrimaryCtxGetState(device: i32, flags: *mut u32, active: *mut i32) -> u32;
+    pub fn cuSurfObjectCreate(surface: *mut u64, resource: *const [u64; 18]) -> u32;
+    pub fn cuSurfObjectDestroy(surface: u64) -> u32;
     pub fn cuCtxSetCurrent(context: usize) -> u32;
     pub fn cuCtxGetCurrent(context: *mut usize) -> u32;
     pub fn cuCtxSynchronize() -> u32;

@@ -7,6 +7,7 @@
 
 mod abi;
 mod captures;
+mod contexts;
 mod deferred;
 mod faults;
 mod graphs;
@@ -36,13 +37,13 @@ fn reported(is_it: impl Fn(&serde_json::Value) -> bool) -> Option<serde_json::Va
     entries.into_iter().find(is_it)
 }
 
-/// Starts the driver with two devices and the checkers of races, and makes a context of its own current.
+/// Starts the driver with three devices and the checkers of races, and makes a context of its own current.
 fn start() -> usize {
     static STARTED: OnceLock<()> = OnceLock::new();
     STARTED.get_or_init(|| {
         // SAFETY: every test calls this first, and nothing else reads the environment.
         unsafe {
-            std::env::set_var("RUSTWARP_SIM_DEVICES", "2");
+            std::env::set_var("RUSTWARP_SIM_DEVICES", "3");
             std::env::set_var("RUSTWARP_SIM_CHECKS", "race,streams");
             std::env::set_var("RUSTWARP_SIM_REPORT", report());
         }

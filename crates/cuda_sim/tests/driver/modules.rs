@@ -141,5 +141,5 @@ fn functions_by_name_and_version() {
     let mut value = 0;
     ok(unsafe { cuDeviceGetAttribute(&mut value, 75, 0) });
     assert_eq!(value, 9);
-    assert_eq!(unsafe { cuDeviceGetAttribute(&mut value, 75, 2) }, 101);
+    assert_eq!(unsafe { cuDeviceGetAttribute(&mut value, 75, 3) }, 101);
 }
