@@ -79,7 +79,7 @@ fn checks_seeds_and_leaks() {
 #[test]
 fn bad_use_says_what_to_do() {
     for (options, client, words) in [
-        (&["--checks", "races"][..], "true", "expected all, none, or some of streams, race, "),
+        (&["--checks", "races"][..], "true", "expected all, none, or some of streams, host, race, "),
         (&["--profile", "H2000"], "true", "unknown device profile `H2000`"),
         (&["--library", "no-such.so"], "true", "no driver's library no-such.so"),
         (&[], "no-such-program", "cannot start `no-such-program`"),

@@ -1,6 +1,8 @@
 //! Memory of the host: pages at chosen addresses, and accesses through pointers of the program that cannot crash it.
 
 use crate::code::{Answer, Code};
+use crate::watch;
+use std::ops::Range;
 use std::ptr::NonNull;
 
 /// Size of a page in bytes.
@@ -44,7 +46,8 @@ pub fn read(address: u64, into: &mut [u8]) -> Answer {
     let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let remote = libc::iovec { iov_base: address as usize as *mut libc::c_void, iov_len: into.len() };
     // SAFETY: the kernel checks the program's addresses, and `local` is the buffer.
-    let done = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
+    let copy = || unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
+    let done = unprotected(address, copy);
     if is_refused(done) {
         // SAFETY: the caller of the driver promised a readable range; it cannot be checked here.
         unsafe { std::ptr::copy_nonoverlapping(address as usize as *const u8, into.as_mut_ptr(), into.len()) };
@@ -61,7 +64,8 @@ pub fn write(address: u64, from: &[u8]) -> Answer {
     let local = libc::iovec { iov_base: from.as_ptr().cast_mut().cast(), iov_len: from.len() };
     let remote = libc::iovec { iov_base: address as usize as *mut libc::c_void, iov_len: from.len() };
     // SAFETY: the kernel checks the program's addresses, and `local` is only read.
-    let done = unsafe { libc::process_vm_writev(libc::getpid(), &local, 1, &remote, 1, 0) };
+    let copy = || unsafe { libc::process_vm_writev(libc::getpid(), &local, 1, &remote, 1, 0) };
+    let done = unprotected(address, copy);
     if is_refused(done) {
         // SAFETY: the caller of the driver promised a writable range; it cannot be checked here.
         unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), address as usize as *mut u8, from.len()) };
@@ -70,9 +74,22 @@ pub fn write(address: u64, from: &[u8]) -> Answer {
     if usize::try_from(done) == Ok(from.len()) { Ok(()) } else { Err(Code::INVALID_VALUE) }
 }
 
+/// Copies, and again if the memory was protected against the host.
+fn unprotected(address: u64, copy: impl Fn() -> isize) -> isize {
+    let done = copy();
+    if done < 0 && watch::open(address) { copy() } else { done }
+}
+
 /// Whether the system does not allow the checked access: some sandboxes forbid it.
 fn is_refused(done: isize) -> bool {
     done < 0 && matches!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EPERM | libc::ENOSYS))
+}
+
+/// Returns the pages of which a range covers everything that an allocation has in them.
+pub fn whole_pages(range: &Range<u64>, allocation: &Range<u64>) -> Range<u64> {
+    let start = if range.start <= allocation.start { allocation.start } else { range.start.next_multiple_of(PAGE) };
+    let end = if range.end >= allocation.end { allocation.end.next_multiple_of(PAGE) } else { range.end / PAGE * PAGE };
+    start..end.max(start)
 }
 
 #[cfg(test)]
@@ -102,5 +119,20 @@ mod tests {
         // SAFETY: mapped above.
         unsafe { unmap(address, 2 * PAGE) };
         assert_eq!(read(address, &mut [0]), Err(Code::INVALID_VALUE));
+    }
+
+    #[test]
+    fn only_pages_that_are_covered() {
+        let allocation = 0..3 * PAGE + 100;
+        for (range, pages) in [
+            (0..100, 0..0),
+            (0..PAGE, 0..PAGE),
+            (1..2 * PAGE, PAGE..2 * PAGE),
+            (2 * PAGE + 1..3 * PAGE + 100, 3 * PAGE..4 * PAGE),
+            (10..20, PAGE..PAGE),
+            (0..3 * PAGE + 100, 0..4 * PAGE),
+        ] {
+            assert_eq!(whole_pages(&range, &allocation), pages, "{range:?}");
+        }
     }
 }

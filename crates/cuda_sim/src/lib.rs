@@ -15,10 +15,10 @@
 //! # Settings
 //!
 //! Environment variables, read by `cuInit`: `RUSTWARP_SIM_PROFILE` (device: name or TOML file), `RUSTWARP_SIM_DEVICES`
-//! (their number), `RUSTWARP_SIM_CHECKS` (names of checkers, or `all`), `RUSTWARP_SIM_SEED` (seed of the schedule),
-//! `RUSTWARP_SIM_LEAKS` (`1` reports memory that is not freed at the end), `RUSTWARP_SIM_REPORT` (file to which
-//! findings are appended as JSON), `RUSTWARP_SIM_LOG` (file, or `-` for the standard error output, for calls that are
-//! not supported) and `RUSTWARP_SIM_TRACE` (`1` logs every call).
+//! (their number), `RUSTWARP_SIM_CHECKS` (names of checkers, `streams`, `host`, or `all`), `RUSTWARP_SIM_SEED` (seed of
+//! the schedule), `RUSTWARP_SIM_LEAKS` (`1` reports memory that is never freed), `RUSTWARP_SIM_REPORT` (file to
+//! which findings are appended as JSON), `RUSTWARP_SIM_LOG` (file, or `-` for the standard error output, for calls that
+//! are not supported) and `RUSTWARP_SIM_TRACE` (`1` logs every call).
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 compile_error!("the driver's library is built for 64-bit Linux only");
@@ -33,5 +33,6 @@ mod model;
 mod report;
 mod settings;
 mod state;
+mod watch;
 
 pub use code::{Code, describe};

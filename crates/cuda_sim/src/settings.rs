@@ -13,6 +13,8 @@ pub struct Settings {
     pub checks: Checks,
     /// Whether races between streams are searched for.
     pub streams: bool,
+    /// Whether races with the host are.
+    pub host: bool,
     /// Seed of the schedule.
     pub seed: Option<u64>,
     /// Whether memory that is not freed is reported when the program ends.
@@ -32,12 +34,14 @@ impl Settings {
         let profile = value("RUSTWARP_SIM_PROFILE").and_then(|name| {
             Profile::find(&name).map_err(|stop| log::line(&format!("RUSTWARP_SIM_PROFILE: {stop}"))).ok()
         });
-        let (checks, streams) = value("RUSTWARP_SIM_CHECKS").map_or((Checks::NONE, false), |names| checks(&names));
+        let names = value("RUSTWARP_SIM_CHECKS").unwrap_or_default();
+        let Checkers { checks, streams, host } = checkers(&names);
         Self {
             profile: profile.unwrap_or_default(),
             devices: number("RUSTWARP_SIM_DEVICES").map_or(1, |n| (n as usize).clamp(1, MOST_DEVICES)),
             checks,
             streams,
+            host,
             seed: number("RUSTWARP_SIM_SEED"),
             leaks: value("RUSTWARP_SIM_LEAKS").is_some_and(|value| value == "1"),
             report: value("RUSTWARP_SIM_REPORT"),
@@ -50,38 +54,50 @@ fn number(name: &str) -> Option<u64> {
     text.parse().map_err(|_| log::line(&format!("{name}: `{text}` is not a number"))).ok()
 }
 
-/// The checker of this library itself, for races between streams.
+/// The checkers of this library itself, for races between streams, and with the host.
 const STREAMS: &str = "streams";
+const HOST: &str = "host";
 
-/// Returns the checkers with these names, and whether races between streams are searched for; `defects` are those whose
-/// findings are defects, `all` are all.
-fn checks(names: &str) -> (Checks, bool) {
-    let (mut checks, mut streams) = (Checks::NONE, false);
+/// A choice of checkers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Checkers {
+    checks: Checks,
+    streams: bool,
+    host: bool,
+}
+
+const NO_CHECKERS: Checkers = Checkers { checks: Checks::NONE, streams: false, host: false };
+
+/// Returns the checkers with these names; `defects` are those whose findings are defects, `all` are all.
+fn checkers(names: &str) -> Checkers {
+    let mut chosen = NO_CHECKERS;
     for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         match name {
-            "none" => (checks, streams) = (Checks::NONE, false),
-            "defects" => (checks, streams) = (Checks::DEFECTS, true),
+            "none" => chosen = NO_CHECKERS,
+            "defects" => chosen = Checkers { checks: Checks::DEFECTS, streams: true, host: true },
             "all" => {
-                streams = true;
+                (chosen.streams, chosen.host) = (true, true);
                 check::CHECKERS.iter().for_each(|checker| {
-                    checks.switch(checker.name).into_iter().for_each(|on| *on = true);
+                    chosen.checks.switch(checker.name).into_iter().for_each(|on| *on = true);
                 });
             }
-            STREAMS => streams = true,
-            name => match checks.switch(name) {
+            STREAMS => chosen.streams = true,
+            // It needs the order of the streams.
+            HOST => (chosen.streams, chosen.host) = (true, true),
+            name => match chosen.checks.switch(name) {
                 Some(on) => *on = true,
                 None => {
                     let known: Vec<&str> = check::CHECKERS.iter().map(|checker| checker.name).collect();
                     let known = known.join(", ");
                     log::line(&format!(
                         "RUSTWARP_SIM_CHECKS: unknown checker `{name}`; expected `defects`, `all`, `none`, \
-                         `{STREAMS}` or {known}"
+                         `{STREAMS}`, `{HOST}` or {known}"
                     ));
                 }
             },
         }
     }
-    (checks, streams)
+    chosen
 }
 
 #[cfg(test)]
@@ -90,12 +106,14 @@ mod tests {
 
     #[test]
     fn checkers_by_name() {
-        assert_eq!(checks(""), (Checks::NONE, false));
-        assert_eq!(checks("defects"), (Checks::DEFECTS, true));
-        assert_eq!(checks("race"), (Checks { race: true, ..Checks::NONE }, false));
-        assert_eq!(checks("streams"), (Checks::NONE, true));
-        assert_eq!(checks("defects, no-such"), (Checks::DEFECTS, true));
-        let (all, streams) = checks("all");
-        assert!(all.overflow && all.race && streams);
+        let defects = Checkers { checks: Checks::DEFECTS, streams: true, host: true };
+        assert_eq!(checkers(""), NO_CHECKERS);
+        assert_eq!(checkers("defects"), defects);
+        assert_eq!(checkers("race"), Checkers { checks: Checks { race: true, ..Checks::NONE }, ..NO_CHECKERS });
+        assert_eq!(checkers("streams"), Checkers { streams: true, ..NO_CHECKERS });
+        assert_eq!(checkers("host"), Checkers { streams: true, host: true, ..NO_CHECKERS });
+        assert_eq!(checkers("defects, no-such"), defects);
+        let all = checkers("all");
+        assert!(all.checks.overflow && all.checks.race && all.streams && all.host);
     }
 }

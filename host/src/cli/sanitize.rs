@@ -20,7 +20,8 @@ const LIBRARY: &str = "libcuda_sim.so";
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Options {
     /// Checkers, besides what every run on the simulator checks: their names as in `host check --help`, streams (races
-    /// between streams), or all, or none [default: those whose findings are defects, and streams]
+    /// between streams), host (those and races with the host), or all, or none [default: those whose findings are
+    /// defects, and host]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     checks: Vec<String>,
     /// Run the program N times, each under another schedule, and show each finding once
@@ -98,11 +99,13 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
 
 /// The names of the checkers for the driver.
 fn checks(names: &[String]) -> anyhow::Result<String> {
-    let known =
-        |name: &str| matches!(name, "all" | "none" | "streams") || CHECKERS.iter().any(|checker| checker.name == name);
+    let known = |name: &str| {
+        matches!(name, "all" | "none" | "streams" | "host") || CHECKERS.iter().any(|checker| checker.name == name)
+    };
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
         let names: Vec<&str> = CHECKERS.iter().map(|checker| checker.name).collect();
-        let text = format!("unknown checker `{unknown}`; expected all, none, or some of streams, {}", names.join(", "));
+        let text =
+            format!("unknown checker `{unknown}`; expected all, none, or some of streams, host, {}", names.join(", "));
         return Err(Error::Usage(text).into());
     }
     Ok(if names.is_empty() { "defects".to_owned() } else { names.join(",") })

@@ -1,6 +1,7 @@
 //! The latest accesses to each byte of memory, by the works of streams.
 
 use super::clock::{Clock, Token};
+use ptx_sim::stop::Place;
 use ptx_sim::{Effect, Program, Sites};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -32,12 +33,60 @@ pub struct Access {
     pub kernel: Option<Kernel>,
 }
 
+impl Access {
+    /// The instruction that accessed a byte.
+    pub fn place(&self, byte: u64) -> Option<Place> {
+        let kernel = self.kernel.as_ref()?;
+        kernel.sites.place(&kernel.program, self.effect, byte)
+    }
+
+    /// The label of that instruction in reports.
+    pub fn label(&self) -> String {
+        let does = match self.effect {
+            Effect::Read => "reads",
+            Effect::Write => "writes",
+            Effect::Atomic => "accesses atomically",
+        };
+        format!("`{}` {does} here", self.kernel_name())
+    }
+
+    /// The kernel's name, if it is one.
+    pub fn kernel_name(&self) -> &str {
+        self.kernel.as_ref().map_or("", |kernel| &kernel.name)
+    }
+
+    /// The kernel's name, or the call's.
+    pub fn name(&self) -> &str {
+        self.kernel.as_ref().map_or(self.work.call, |kernel| &kernel.name)
+    }
+
+    /// What it is.
+    pub fn described(&self) -> String {
+        let what = match self.effect {
+            Effect::Read => "a read",
+            Effect::Write => "a write",
+            Effect::Atomic => "an atomic access",
+        };
+        match &self.kernel {
+            Some(kernel) => format!("{what} of `{}`", kernel.name),
+            None => format!("{what} of {}", self.work.call),
+        }
+    }
+}
+
 /// A kernel that accessed memory.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     pub name: String,
     pub program: Arc<Program>,
     pub sites: Sites,
+}
+
+/// Pages of memory of the host that a work accesses.
+#[derive(Debug)]
+pub struct Watched {
+    pub pages: Range<u64>,
+    pub access: Arc<Access>,
 }
 
 /// Accesses to bytes from a key of the map to `end`, of which none is ordered before another one that conflicts with

@@ -13,7 +13,7 @@ mod operation;
 mod stream;
 mod texture;
 
-pub use accessed::{Access, Accessed, Kernel, Work};
+pub use accessed::{Access, Accessed, Kernel, Watched, Work};
 pub use block::{Block, Held};
 pub use clock::{Clock, Token};
 pub use context::Context;

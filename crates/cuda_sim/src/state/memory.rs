@@ -86,6 +86,7 @@ impl State {
     /// # Errors
     /// `INVALID_VALUE` if it does not exist.
     pub fn free_block(&mut self, address: u64) -> Answer<Block> {
+        self.unwatch_block(address);
         let block = self.blocks.remove(&address).ok_or(Code::INVALID_VALUE)?;
         self.disowned(address..address + block.bytes);
         for device in &mut self.devices {

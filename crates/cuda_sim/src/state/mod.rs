@@ -8,6 +8,7 @@ mod modules;
 mod order;
 mod queue;
 mod races;
+mod watched;
 
 use crate::code::{Answer, Code};
 use crate::image::Programs;
@@ -53,7 +54,7 @@ static CHANGED: Condvar = Condvar::new();
 pub fn initialise() {
     STATE.get_or_init(|| {
         let settings = Settings::read();
-        if settings.leaks {
+        if settings.leaks || settings.host {
             // SAFETY: the function takes nothing and does not unwind. Exit handlers that the program registered later,
             // such as its own frees, run before.
             unsafe { libc::atexit(at_exit) };
@@ -62,9 +63,12 @@ pub fn initialise() {
     });
 }
 
-/// Reports what the program has not freed.
+/// Reports the last accesses of the host, and what the program has not freed.
 extern "C" fn at_exit() {
     let Ok(mut state) = state() else { return };
+    if !state.settings.leaks {
+        return;
+    }
     let blocks: Vec<(u64, Block)> = state.blocks.iter().map(|(address, block)| (*address, *block)).collect();
     for (address, block) in blocks {
         let name = state.block_name(address, &block);
@@ -77,7 +81,9 @@ extern "C" fn at_exit() {
 /// # Errors
 /// `NOT_INITIALIZED` before `cuInit`.
 pub fn state() -> Answer<MutexGuard<'static, State>> {
-    Ok(STATE.get().ok_or(Code::NOT_INITIALIZED)?.lock().unwrap_or_else(PoisonError::into_inner))
+    let mut state = STATE.get().ok_or(Code::NOT_INITIALIZED)?.lock().unwrap_or_else(PoisonError::into_inner);
+    state.report_host();
+    Ok(state)
 }
 
 /// Waits until `done` holds. Other threads use the state in between.

@@ -52,6 +52,7 @@ impl State {
     pub fn host_follows(&mut self, clock: &Clock) {
         if self.settings.streams {
             self.races.host.join(clock);
+            self.unwatch(clock);
             self.races.forget();
         }
     }

@@ -137,7 +137,9 @@ impl State {
 
     /// Runs a step. A panic of the simulator becomes the error of the stream's context, so that nothing waits for ever.
     fn attempt(&mut self, stream: Handle, step: Operation) -> Answer {
+        self.open_watched();
         let result = catch_unwind(AssertUnwindSafe(|| self.execute(stream, step)));
+        self.close_watched();
         result.unwrap_or_else(|_| {
             self.report.defect();
             let context = self.streams.get(&stream).map(|stream| stream.context);

@@ -2,14 +2,14 @@
 //! them.
 //!
 //! Recorded are the accesses of kernels to global memory, and those of copies, fills and frees to device memory and to
-//! memory of the host that the driver knows. Not seen: textures and surfaces, the host's own accesses, and works of one
-//! graph.
+//! memory of the host that the driver knows; for the host's own accesses see [`super::watched`]. Not seen: textures and
+//! surfaces, and works of one graph.
 
 use super::State;
-use crate::model::{Access, Accessed, Clock, Copy, Device, Handle, Kernel, Kind, Set, Side, Work};
+use crate::model::{Access, Accessed, Clock, Copy, Device, Handle, Kernel, Kind, Set, Side, Watched, Work};
 use ptx_sim::stop::Diagnostic;
 use ptx_sim::{Accesses, Effect, Finding};
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -19,7 +19,9 @@ pub struct Races {
     /// What the host has waited for.
     pub host: Clock,
     accessed: Accessed,
-    /// Pairs that were reported: both works and their effects, and the allocation.
+    /// What the host must not access, the oldest first.
+    pub(super) watched: VecDeque<Watched>,
+    /// Pairs that were reported: what both works are, and the allocation.
     reported: HashSet<[String; 3]>,
 }
 
@@ -34,8 +36,9 @@ impl State {
     /// Notes what a kernel accessed.
     pub(super) fn launched(&mut self, stream: Handle, kernel: &Kernel, accesses: &Accesses) {
         let Some(work) = self.work(stream) else { return };
+        // A pair of works is reported once: by a write, if there is one.
         let effects =
-            [(Effect::Read, &accesses.read), (Effect::Write, &accesses.written), (Effect::Atomic, &accesses.atomic)];
+            [(Effect::Write, &accesses.written), (Effect::Atomic, &accesses.atomic), (Effect::Read, &accesses.read)];
         for (effect, ranges) in effects {
             self.note(&work, effect, Some(kernel.clone()), ranges.iter().cloned());
         }
@@ -100,6 +103,7 @@ impl State {
         let access = Arc::new(Access { work: work.clone(), effect, kernel });
         let mut conflicts: Vec<(u64, Arc<Access>)> = Vec::new();
         for range in ranges.filter(|range| !range.is_empty()) {
+            self.watch(&access, &range);
             for (byte, earlier) in self.races.accessed.add(range, &access) {
                 if !conflicts.iter().any(|(_, other)| Arc::ptr_eq(other, &earlier)) {
                     conflicts.push((byte, earlier));
@@ -110,44 +114,36 @@ impl State {
     }
 
     fn report_race(&mut self, byte: u64, earlier: &Access, later: &Access) {
-        let memory = self.memory_at(byte);
-        let [one, other] = [earlier, later].map(|access| described(access, &self.named(access.work.token.stream)));
-        if !self.races.reported.insert([one.clone(), other.clone(), memory.0.clone()]) {
+        let (name, offset) = self.memory_at(byte);
+        let [one, other] = [earlier, later].map(|access| self.described(access));
+        let [first, second] = [earlier, later].map(|access| access.name().to_owned());
+        if !self.races.reported.insert([first, second, name.clone()]) {
             return;
         }
-        let (name, offset) = memory;
         let title = format!("{one} and {other} access byte {offset} of `{name}`, and nothing orders them");
         let mut diagnostic = Diagnostic::new("race-streams", title);
-        let place = |access: &Access| {
-            let kernel = access.kernel.as_ref()?;
-            kernel.sites.place(&kernel.program, access.effect, byte)
-        };
-        let verb = |access: &Access| verb(access.effect);
-        // The headline is an instruction, if there is one.
-        match (place(earlier), place(later)) {
-            (Some(first), None) => {
-                diagnostic.place = Some(first);
-                diagnostic.label = Some(format!("`{}` {} here", kernel(earlier), verb(earlier)));
-            }
-            (first, second) => {
-                diagnostic.label = second.is_some().then(|| format!("`{}` {} here", kernel(later), verb(later)));
-                diagnostic.place = second;
-                let label = format!("`{}` {} here:", kernel(earlier), verb(earlier));
-                diagnostic.related.extend(first.map(|first| (label, first)));
-            }
+        let mut places = [later, earlier].into_iter().filter_map(|access| Some((access.label(), access.place(byte)?)));
+        if let Some((label, place)) = places.next() {
+            (diagnostic.label, diagnostic.place) = (Some(label), Some(place));
         }
+        diagnostic.related.extend(places.map(|(label, place)| (format!("{label}:"), place)));
         diagnostic.notes.push(format!("the calls: {}, then {}", earlier.work.call, later.work.call));
         diagnostic.help = Some(
             "record an event after the first (cuEventRecord) and let the other stream wait for it (cuStreamWaitEvent), \
              or let the host wait for the first (cuStreamSynchronize)"
                 .to_owned(),
         );
-        let about = [later, earlier].map(kernel).into_iter().find(|name| !name.is_empty()).unwrap_or_default();
-        self.report.findings(about, &[Finding::new(diagnostic, 1)]);
+        let about = [later, earlier].map(Access::kernel_name).into_iter().find(|name| !name.is_empty());
+        self.report.findings(about.unwrap_or_default(), &[Finding::new(diagnostic, 1)]);
+    }
+
+    /// What a work does, and in which stream.
+    pub(super) fn described(&self, access: &Access) -> String {
+        format!("{} in {}", access.described(), self.named(access.work.token.stream))
     }
 
     /// The allocation at an address by its name, and the offset in it.
-    fn memory_at(&self, byte: u64) -> (String, u64) {
+    pub(super) fn memory_at(&self, byte: u64) -> (String, u64) {
         if let Some((start, block)) = self.block_at(byte) {
             return (self.block_name(start, &block), byte - start);
         }
@@ -166,34 +162,5 @@ impl State {
             Some(context) if context.legacy == stream => "the default stream".to_owned(),
             _ => format!("stream {stream:#x}"),
         }
-    }
-}
-
-/// What a work does, and where.
-fn described(access: &Access, stream: &str) -> String {
-    let who = match &access.kernel {
-        Some(kernel) => format!("`{}`", kernel.name),
-        None => access.work.call.to_owned(),
-    };
-    format!("{} of {who} in {stream}", noun(access.effect))
-}
-
-fn kernel(access: &Access) -> &str {
-    access.kernel.as_ref().map_or("", |kernel| &kernel.name)
-}
-
-fn noun(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Read => "a read",
-        Effect::Write => "a write",
-        Effect::Atomic => "an atomic access",
-    }
-}
-
-fn verb(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Read => "reads",
-        Effect::Write => "writes",
-        Effect::Atomic => "accesses atomically",
     }
 }

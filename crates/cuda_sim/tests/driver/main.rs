@@ -11,6 +11,7 @@ mod contexts;
 mod deferred;
 mod faults;
 mod graphs;
+mod host;
 mod memory;
 mod modules;
 mod races;
@@ -44,7 +45,7 @@ fn start() -> usize {
         // SAFETY: every test calls this first, and nothing else reads the environment.
         unsafe {
             std::env::set_var("RUSTWARP_SIM_DEVICES", "3");
-            std::env::set_var("RUSTWARP_SIM_CHECKS", "race,streams");
+            std::env::set_var("RUSTWARP_SIM_CHECKS", "race,streams,host");
             std::env::set_var("RUSTWARP_SIM_REPORT", report());
         }
         ok(unsafe { cuInit(0) });

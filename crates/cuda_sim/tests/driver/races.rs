@@ -25,12 +25,12 @@ fn kernels_of_two_streams_race() {
     ok(launch(add, second, &[data + 64, 1]));
     let race = race(second).expect("a report");
     assert!(
-        title(&race).starts_with(&format!("a write of `add` in stream {first:#x} and a read of `add` in")),
+        title(&race).starts_with(&format!("a write of `add` in stream {first:#x} and a write of `add` in")),
         "{race}"
     );
     assert!(title(&race).contains("access byte 64 of `cuMemAlloc"), "{race}");
     let places: Vec<_> = race["places"].as_array().expect("places").iter().map(|place| &place["label"]).collect();
-    assert_eq!(places, ["`add` reads here", "`add` writes here"], "{race}");
+    assert_eq!(places, ["`add` writes here", "`add` writes here"], "{race}");
     assert_eq!(race["notes"][0], "the calls: cuLaunchKernel, then cuLaunchKernel");
 }
 
@@ -103,7 +103,7 @@ fn the_default_stream_orders_streams_that_block() {
     ok(unsafe { cuMemsetD32_v2(data, 0, 32) });
     ok(launch(add, free, &[data, 1]));
     let race = race(free).expect("a report");
-    assert!(title(&race).starts_with("a write of cuMemsetD32_v2 in the default stream and a read of `add`"), "{race}");
+    assert!(title(&race).starts_with("a write of cuMemsetD32_v2 in the default stream and a write of `add`"), "{race}");
 }
 
 /// Copies race too, in device memory and in page-locked memory.
