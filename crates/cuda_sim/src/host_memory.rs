@@ -2,7 +2,9 @@
 
 use crate::code::{Answer, Code};
 use crate::watch;
+use std::fs::File;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 
 /// Size of a page in bytes.
@@ -38,22 +40,26 @@ pub unsafe fn unmap(address: u64, bytes: u64) {
     unsafe { libc::munmap(address as usize as *mut libc::c_void, bytes as usize) };
 }
 
+/// Bytes that are read or written at a time; the system limits a call to 2 GiB.
+const CHUNK: usize = 1 << 30;
+
 /// Copies bytes of the program's memory into a buffer.
 ///
 /// # Errors
 /// `INVALID_VALUE` if some of them are not readable.
 pub fn read(address: u64, into: &mut [u8]) -> Answer {
-    let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
-    let remote = libc::iovec { iov_base: address as usize as *mut libc::c_void, iov_len: into.len() };
-    // SAFETY: the kernel checks the program's addresses, and `local` is the buffer.
-    let copy = || unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
-    let done = unprotected(address, copy);
-    if is_refused(done) {
-        // SAFETY: the caller of the driver promised a readable range; it cannot be checked here.
-        unsafe { std::ptr::copy_nonoverlapping(address as usize as *const u8, into.as_mut_ptr(), into.len()) };
-        return Ok(());
-    }
-    if usize::try_from(done) == Ok(into.len()) { Ok(()) } else { Err(Code::INVALID_VALUE) }
+    into.chunks_mut(CHUNK).enumerate().try_for_each(|(chunk, into)| {
+        let address = address.wrapping_add((chunk * CHUNK) as u64);
+        let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+        let remote = libc::iovec { iov_base: address as usize as *mut libc::c_void, iov_len: into.len() };
+        // SAFETY: the kernel checks the program's addresses, and `local` is the buffer.
+        let copy = || unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
+        let done = unprotected(address, copy);
+        if is_refused(done) {
+            return read_file(address, into);
+        }
+        if usize::try_from(done) == Ok(into.len()) { Ok(()) } else { Err(Code::INVALID_VALUE) }
+    })
 }
 
 /// Copies a buffer into the program's memory.
@@ -61,17 +67,18 @@ pub fn read(address: u64, into: &mut [u8]) -> Answer {
 /// # Errors
 /// `INVALID_VALUE` if some of it is not writable; the part before may have been written.
 pub fn write(address: u64, from: &[u8]) -> Answer {
-    let local = libc::iovec { iov_base: from.as_ptr().cast_mut().cast(), iov_len: from.len() };
-    let remote = libc::iovec { iov_base: address as usize as *mut libc::c_void, iov_len: from.len() };
-    // SAFETY: the kernel checks the program's addresses, and `local` is only read.
-    let copy = || unsafe { libc::process_vm_writev(libc::getpid(), &local, 1, &remote, 1, 0) };
-    let done = unprotected(address, copy);
-    if is_refused(done) {
-        // SAFETY: the caller of the driver promised a writable range; it cannot be checked here.
-        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), address as usize as *mut u8, from.len()) };
-        return Ok(());
-    }
-    if usize::try_from(done) == Ok(from.len()) { Ok(()) } else { Err(Code::INVALID_VALUE) }
+    from.chunks(CHUNK).enumerate().try_for_each(|(chunk, from)| {
+        let address = address.wrapping_add((chunk * CHUNK) as u64);
+        let local = libc::iovec { iov_base: from.as_ptr().cast_mut().cast(), iov_len: from.len() };
+        let remote = libc::iovec { iov_base: address as usize as *mut libc::c_void, iov_len: from.len() };
+        // SAFETY: the kernel checks the program's addresses, and `local` is only read.
+        let copy = || unsafe { libc::process_vm_writev(libc::getpid(), &local, 1, &remote, 1, 0) };
+        let done = unprotected(address, copy);
+        if is_refused(done) {
+            return write_file(address, from);
+        }
+        if usize::try_from(done) == Ok(from.len()) { Ok(()) } else { Err(Code::INVALID_VALUE) }
+    })
 }
 
 /// Copies, and again if the memory was protected against the host.
@@ -80,7 +87,7 @@ fn unprotected(address: u64, copy: impl Fn() -> isize) -> isize {
     if done < 0 && watch::open(address) { copy() } else { done }
 }
 
-/// Whether the system does not allow the checked access: some sandboxes forbid it.
+/// Whether the system does not allow the checked access: some containers forbid it.
 fn is_refused(done: isize) -> bool {
     done < 0 && matches!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EPERM | libc::ENOSYS))
 }
@@ -90,6 +97,64 @@ pub fn whole_pages(range: &Range<u64>, allocation: &Range<u64>) -> Range<u64> {
     let start = if range.start <= allocation.start { allocation.start } else { range.start.next_multiple_of(PAGE) };
     let end = if range.end >= allocation.end { allocation.end.next_multiple_of(PAGE) } else { range.end / PAGE * PAGE };
     start..end.max(start)
+}
+
+/// As [`read`], through a file of the system. It is opened each time, because a forked process has another one.
+fn read_file(address: u64, into: &mut [u8]) -> Answer {
+    let file = File::open(MEMORY).map_err(|_| refused())?;
+    file.read_exact_at(into, address).map_err(|_| Code::INVALID_VALUE)
+}
+
+/// As [`write`], through a file of the system, which writes to read-only memory, too, unless that is found out before.
+fn write_file(address: u64, from: &[u8]) -> Answer {
+    let end = address.checked_add(from.len() as u64).ok_or(Code::INVALID_VALUE)?;
+    if !Mapped::read().is_none_or(|mapped| mapped.contains(address..end, true)) {
+        return Err(Code::INVALID_VALUE);
+    }
+    let file = File::options().write(true).open(MEMORY).map_err(|_| refused())?;
+    file.write_all_at(from, address).map_err(|_| Code::INVALID_VALUE)
+}
+
+/// The memory of this process.
+const MEMORY: &str = "/proc/self/mem";
+
+/// Says why no memory of the program can be accessed.
+fn refused() -> Code {
+    crate::log::once(&format!(
+        "the system allows neither process_vm_readv nor {MEMORY}, so that memory of the program cannot be accessed: \
+         allow one of them, for instance by the container's seccomp profile"
+    ));
+    Code::OPERATING_SYSTEM
+}
+
+/// The readable address ranges of this process, in order: start, end, whether they are writable.
+pub struct Mapped(Vec<(u64, u64, bool)>);
+
+impl Mapped {
+    /// Reads the ranges; `None` if the system does not list them.
+    pub fn read() -> Option<Self> {
+        let text = std::fs::read_to_string("/proc/self/maps").ok()?;
+        Some(Self(text.lines().filter_map(range).collect()))
+    }
+
+    /// Whether all of a range is readable, and writable if asked for.
+    pub fn contains(&self, range: Range<u64>, writable: bool) -> bool {
+        let mut at = range.start;
+        for (start, end, can_write) in &self.0 {
+            if (*start..*end).contains(&at) && (*can_write || !writable) {
+                at = *end;
+            }
+        }
+        at >= range.end
+    }
+}
+
+/// Reads a line such as `7f00-7f10 rw-p …`.
+fn range(line: &str) -> Option<(u64, u64, bool)> {
+    let (addresses, rest) = line.split_once(' ')?;
+    let (start, end) = addresses.split_once('-')?;
+    let number = |text| u64::from_str_radix(text, 16).ok();
+    rest.starts_with('r').then_some((number(start)?, number(end)?, rest.starts_with("rw")))
 }
 
 #[cfg(test)]
@@ -108,6 +173,31 @@ mod tests {
             assert_eq!(read(address, &mut copy), Err(Code::INVALID_VALUE), "{address:#x}");
             assert_eq!(write(address, &copy), Err(Code::INVALID_VALUE), "{address:#x}");
         }
+    }
+
+    /// The way through a file finds the same errors.
+    #[test]
+    fn a_bad_pointer_is_an_error_without_the_system_call() {
+        static CONSTANT: [u8; 10] = *b"some bytes";
+        let mut copy = [0; 10];
+        read_file(CONSTANT.as_ptr() as u64, &mut copy).expect("readable");
+        assert_eq!(copy, CONSTANT);
+        write_file(copy.as_mut_ptr() as u64, b"others").expect("writable");
+        assert_eq!(&copy, b"othersytes");
+        assert_eq!(write_file(CONSTANT.as_ptr() as u64, b"others"), Err(Code::INVALID_VALUE), "it is read-only");
+        for address in [0, 16, u64::MAX - 64, 1 << 46] {
+            assert_eq!(read_file(address, &mut copy), Err(Code::INVALID_VALUE), "{address:#x}");
+            assert_eq!(write_file(address, &copy), Err(Code::INVALID_VALUE), "{address:#x}");
+        }
+    }
+
+    #[test]
+    fn ranges_of_memory() {
+        let mapped = Mapped(
+            ["10-20 rw-p 0", "20-30 r--p", "30-40 ---p", "50-60 rw-p"].map(range).into_iter().flatten().collect(),
+        );
+        assert!(mapped.contains(0x12..0x30, false) && !mapped.contains(0x12..0x21, true));
+        assert!(!mapped.contains(0x2f..0x31, false) && !mapped.contains(0x40..0x41, false));
     }
 
     #[test]

@@ -9,6 +9,11 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 
+unsafe extern "C" {
+    /// C's standard output.
+    static stdout: *mut libc::FILE;
+}
+
 /// Findings so far, and where they go.
 pub struct Report {
     path: Option<String>,
@@ -29,8 +34,9 @@ impl Report {
         if text.is_empty() {
             return;
         }
-        // SAFETY: a null pointer stands for all streams of C.
-        unsafe { libc::fflush(std::ptr::null_mut()) };
+        // SAFETY: C's library sets its variable before the program starts. Other streams are left alone: a thread that
+        // has locked one may wait for this call.
+        unsafe { libc::fflush(stdout) };
         log::write(log::STDOUT, text);
     }
 
@@ -79,10 +85,20 @@ impl Report {
 
     /// Reports memory that the program has not freed.
     pub fn leak(&mut self, name: &str, bytes: u64) {
-        let title = format!("`{name}` ({bytes} bytes) is not freed when the program ends");
-        let diagnostic = Diagnostic::new("host-leak", title.clone());
-        let entry = entry("finding", name, &diagnostic, &format!("finding[host-leak]: {title}"), None);
-        self.add(&entry, &format!("finding[host-leak]: {title}"));
+        self.host("host-leak", name, format!("`{name}` ({bytes} bytes) is not freed when the program ends"));
+    }
+
+    /// Reports memory that the program has unmapped.
+    pub fn unmapped(&mut self, name: &str, bytes: u64) {
+        let what = "is registered, but the program has unmapped or protected it: kernels no longer have access";
+        self.host("host-unmapped", name, format!("`{name}` ({bytes} bytes) {what}"));
+    }
+
+    /// Reports a finding about the program's own calls.
+    fn host(&mut self, code: &'static str, name: &str, title: String) {
+        let text = format!("finding[{code}]: {title}");
+        let entry = entry("finding", name, &Diagnostic::new(code, title), &text, None);
+        self.add(&entry, &text);
     }
 
     fn add(&mut self, entry: &Value, text: &str) {

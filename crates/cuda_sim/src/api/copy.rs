@@ -173,17 +173,17 @@ fn run(copy: Copy, stream: Option<Handle>) -> Answer {
         None => !guard.is_device(copy.from) || !guard.is_device(copy.to),
         Some(_) => !guard.is_known(copy.to),
     };
-    guard.enqueue(enqueued, Operation::Copy(copy))?;
     if waits {
+        guard.enqueue_awaited(enqueued, Operation::Copy(copy))?;
         return wait_for(guard, enqueued).outcome(enqueued);
     }
-    Ok(())
+    guard.enqueue(enqueued, Operation::Copy(copy))
 }
 
 fn in_array(array: Handle, offset: usize) -> Answer<Side> {
     let state = state()?;
     let array = state.arrays.get(&array).ok_or(Code::INVALID_HANDLE)?;
-    Ok(Side::row(array.address + offset as u64, Kind::Device))
+    Ok(Side::row(array.address.checked_add(offset as u64).ok_or(Code::INVALID_VALUE)?, Kind::Device))
 }
 
 fn plane(copy: Copy2D, stream: Option<Handle>) -> Answer {
@@ -210,10 +210,11 @@ pub(super) fn described(state: &State, copy: &Copy3D) -> Answer<Copy> {
         if solid.level != 0 {
             return Err(Code::INVALID_VALUE);
         }
+        let stacked = || solid.pitch.checked_mul(solid.height).ok_or(Code::INVALID_VALUE);
         let (start, kind, pitch, plane) = match solid.kind {
-            HOST => (solid.host, Kind::Host, solid.pitch, solid.pitch * solid.height),
-            DEVICE => (solid.device, Kind::Device, solid.pitch, solid.pitch * solid.height),
-            UNIFIED => (solid.device, Kind::Unified, solid.pitch, solid.pitch * solid.height),
+            HOST => (solid.host, Kind::Host, solid.pitch, stacked()?),
+            DEVICE => (solid.device, Kind::Device, solid.pitch, stacked()?),
+            UNIFIED => (solid.device, Kind::Unified, solid.pitch, stacked()?),
             ARRAY => {
                 let array = state.arrays.get(&solid.array).ok_or(Code::INVALID_HANDLE)?;
                 let (row, plane) = array.strides();
@@ -226,9 +227,21 @@ pub(super) fn described(state: &State, copy: &Copy3D) -> Answer<Copy> {
         if solid.kind != ARRAY && (copy.height > 1 || copy.depth > 1) && pitch < copy.width {
             return Err(Code::INVALID_VALUE);
         }
-        let plane = if plane == 0 { pitch * copy.height } else { plane };
+        let plane = if plane == 0 { pitch.checked_mul(copy.height).ok_or(Code::INVALID_VALUE)? } else { plane };
+        // Up to the end of the last row.
+        let rows = [(plane, solid.z, copy.depth), (pitch, solid.y, copy.height), (1, solid.x, copy.width)];
+        let mut end = start as usize;
+        for (stride, first, count) in rows {
+            let offset = first.checked_add(count).and_then(|last| last.checked_mul(stride));
+            end = offset.and_then(|offset| end.checked_add(offset)).ok_or(Code::INVALID_VALUE)?;
+        }
         Ok(place(start, kind, (pitch as u64, plane as u64), [solid.x, solid.y, solid.z]))
     };
+    if copy.width == 0 || copy.height == 0 || copy.depth == 0 {
+        // A copy of nothing has no rows.
+        let nothing = Side::row(0, Kind::Host);
+        return Ok(Copy { from: nothing, to: nothing, width: 0, height: 0, depth: 0 });
+    }
     Ok(Copy {
         from: side(&copy.from)?,
         to: side(&copy.to)?,

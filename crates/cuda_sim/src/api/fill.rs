@@ -1,6 +1,6 @@
 //! Fills of device memory.
 
-use crate::code::Answer;
+use crate::code::{Answer, Code};
 use crate::entry::api;
 use crate::model::{Handle, Operation, Set};
 use crate::state::{state, wait_for};
@@ -29,46 +29,59 @@ api! {
     }
 
     cuMemsetD2D8_v2(address: u64, pitch: usize, value: u8, width: usize, height: usize) or cuMemsetD2D8_v2_ptds {
-        rows(&set(address, pitch, (u32::from(value), 1), width, height))
+        rows(&set(address, pitch, (u32::from(value), 1), width, height)?)
     }
 
     cuMemsetD2D16_v2(address: u64, pitch: usize, value: u16, width: usize, height: usize) or cuMemsetD2D16_v2_ptds {
-        rows(&set(address, pitch, (u32::from(value), 2), width, height))
+        rows(&set(address, pitch, (u32::from(value), 2), width, height)?)
     }
 
     cuMemsetD2D32_v2(address: u64, pitch: usize, value: u32, width: usize, height: usize) or cuMemsetD2D32_v2_ptds {
-        rows(&set(address, pitch, (value, 4), width, height))
+        rows(&set(address, pitch, (value, 4), width, height)?)
     }
 
     cuMemsetD2D8Async(
         address: u64, pitch: usize, value: u8, width: usize, height: usize, stream: Handle,
     ) or cuMemsetD2D8Async_ptsz {
-        enqueue(&set(address, pitch, (u32::from(value), 1), width, height), stream).map(|_| ())
+        enqueue(&set(address, pitch, (u32::from(value), 1), width, height)?, stream).map(|_| ())
     }
 
     cuMemsetD2D16Async(
         address: u64, pitch: usize, value: u16, width: usize, height: usize, stream: Handle,
     ) or cuMemsetD2D16Async_ptsz {
-        enqueue(&set(address, pitch, (u32::from(value), 2), width, height), stream).map(|_| ())
+        enqueue(&set(address, pitch, (u32::from(value), 2), width, height)?, stream).map(|_| ())
     }
 
     cuMemsetD2D32Async(
         address: u64, pitch: usize, value: u32, width: usize, height: usize, stream: Handle,
     ) or cuMemsetD2D32Async_ptsz {
-        enqueue(&set(address, pitch, (value, 4), width, height), stream).map(|_| ())
+        enqueue(&set(address, pitch, (value, 4), width, height)?, stream).map(|_| ())
     }
 }
 
-fn set(address: u64, pitch: usize, (value, bytes): (u32, u64), width: usize, height: usize) -> Set {
-    Set { address, pitch: pitch as u64, value, bytes, width: width as u64, height: height as u64 }
+/// Describes a fill.
+///
+/// # Errors
+/// `INVALID_VALUE` for rows that are longer than the pitch, and for sizes that no memory has.
+pub(super) fn set(address: u64, pitch: usize, (value, bytes): (u32, u64), width: usize, height: usize) -> Answer<Set> {
+    let (pitch, width, height) = (pitch as u64, width as u64, height as u64);
+    if width == 0 || height == 0 {
+        return Ok(Set { address, pitch, value, bytes, width: 0, height: 0 });
+    }
+    let row = width.checked_mul(bytes).ok_or(Code::INVALID_VALUE)?;
+    let end = pitch.checked_mul(height - 1).and_then(|start| start.checked_add(row)?.checked_add(address));
+    if height > 1 && pitch < row || end.is_none() {
+        return Err(Code::INVALID_VALUE);
+    }
+    Ok(Set { address, pitch, value, bytes, width, height })
 }
 
 fn row(address: u64, value: u32, bytes: u64, count: usize) -> Answer {
-    rows(&set(address, 0, (value, bytes), count, 1))
+    rows(&set(address, 0, (value, bytes), count, 1)?)
 }
 
 fn row_async(address: u64, value: u32, bytes: u64, count: usize, stream: Handle) -> Answer {
-    enqueue(&set(address, 0, (value, bytes), count, 1), stream).map(|_| ())
+    enqueue(&set(address, 0, (value, bytes), count, 1)?, stream).map(|_| ())
 }
 
 fn rows(set: &Set) -> Answer {

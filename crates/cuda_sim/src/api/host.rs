@@ -106,6 +106,6 @@ fn prefetch(address: u64, bytes: usize, stream: Handle) -> Answer {
 fn managed(address: u64, bytes: usize) -> Answer {
     let state = state()?;
     let (start, block) = state.block_at(address).ok_or(Code::INVALID_VALUE)?;
-    let inside = address - start + bytes as u64 <= block.bytes;
+    let inside = bytes as u64 <= block.bytes - (address - start);
     if inside && block.held == Held::Managed { Ok(()) } else { Err(Code::INVALID_VALUE) }
 }

@@ -32,7 +32,10 @@ api! {
         if data.is_null() {
             return Err(Code::INVALID_VALUE);
         }
-        let mut image = vec![0; bytes];
+        let mut image = Vec::new();
+        // One more than the image has, for the zero byte that follows it.
+        image.try_reserve_exact(bytes.saturating_add(1)).map_err(|_| Code::OUT_OF_MEMORY)?;
+        image.resize(bytes, 0);
         host_memory::read(data as u64, &mut image)?;
         add(linker, kind, image)
     }
@@ -69,8 +72,9 @@ fn add(linker: Handle, kind: u32, mut image: Vec<u8>) -> Answer {
     image.push(0);
     let what = match kind {
         PTX | FATBIN => {
-            // SAFETY: the image is a copy that ends with a zero byte; a fat binary's own sizes are the program's word.
-            let text = logged(unsafe { text(image.as_ptr(), major * 10 + minor) }, "adding code to a linker")?;
+            // SAFETY: the image is a copy that ends with a zero byte.
+            let text = unsafe { text(image.as_ptr(), image.len(), major * 10 + minor) };
+            let text = logged(text, "adding code to a linker")?;
             linker.texts.push(text);
             return Ok(());
         }

@@ -103,7 +103,7 @@ pub(super) unsafe fn load_in(
 ) -> Answer<Handle> {
     let (major, minor) = state.settings.profile.compute_capability;
     // SAFETY: by contract.
-    let parsed = unsafe { text(image, major * 10 + minor) }.and_then(|text| state.programs.parse(&text));
+    let parsed = unsafe { text(image, usize::MAX, major * 10 + minor) }.and_then(|text| state.programs.parse(&text));
     if let Err(Refused { why, .. }) = &parsed {
         write_log(why, log);
     }

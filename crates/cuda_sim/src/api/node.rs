@@ -1,6 +1,7 @@
 //! Nodes of graphs.
 
 use super::copy::{Copy3D, described};
+use super::fill;
 use super::launch::{Parameters, Shape, prepare};
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, list, put, put_list};
@@ -189,8 +190,7 @@ pub(super) fn set(fill: &Fill) -> Answer<Set> {
     if !matches!(element, 1 | 2 | 4) {
         return Err(Code::INVALID_VALUE);
     }
-    let (pitch, bytes) = (pitch as u64, u64::from(element));
-    Ok(Set { address, pitch, value, bytes, width: width as u64, height: height.max(1) as u64 })
+    fill::set(address, pitch, (value, u64::from(element)), width, height.max(1))
 }
 
 unsafe fn depend(graph: Handle, from: *const Handle, to: *const Handle, count: usize) -> Answer {

@@ -3,6 +3,7 @@
 
 use super::{KEEP_PTX, Refused};
 use crate::code::Code;
+use crate::host_memory;
 use std::io::Read;
 
 /// Magic numbers of the wrapper, and of the binary itself.
@@ -14,7 +15,7 @@ const PTX: u16 = 1;
 /// Flags of an entry: how the payload is compressed.
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
-/// Greatest size of an uncompressed text in bytes: more is a damaged file.
+/// Greatest size of a binary, and of an uncompressed text, in bytes: more is a damaged file.
 const MOST: u64 = 1 << 32;
 
 /// An entry.
@@ -28,40 +29,42 @@ struct Entry<'a> {
     size: u64,
 }
 
-/// Returns the PTX texts of a binary, or of each binary of a wrapper, for a device of this architecture.
+/// Returns the PTX texts of a binary, or of each binary of a wrapper, for a device of this architecture. What lies at
+/// the address is read through the system, so that a damaged binary cannot crash the program; `room` is the number of
+/// its bytes, if that is known.
 ///
 /// # Errors
 /// If one of them has no PTX, or is damaged.
-///
-/// # Safety
-/// `address` must be a fat binary or its wrapper.
-pub unsafe fn texts(address: *const u8, architecture: u32) -> Result<Vec<String>, Refused> {
-    // SAFETY: by contract; both kinds start with 16 bytes.
-    let magic = unsafe { address.cast::<u32>().read_unaligned() };
-    if magic == FATBIN {
-        // SAFETY: by contract.
-        return unsafe { best(address, architecture) }.map(|text| vec![text]);
+pub fn texts(address: u64, room: u64, architecture: u32) -> Result<Vec<String>, Refused> {
+    if u32::from_le_bytes(read(address)?) == FATBIN {
+        return best(address, room, architecture).map(|text| vec![text]);
     }
-    // SAFETY: a wrapper has 24 bytes: magic number, version, and two pointers.
-    let (version, data, others) = unsafe {
-        let words = address.cast::<u32>();
-        let pointers = address.add(8).cast::<*const u8>();
-        (words.add(1).read_unaligned(), pointers.read_unaligned(), pointers.add(1).read_unaligned())
-    };
-    // SAFETY: by contract, the first pointer is a binary.
-    let mut texts = vec![unsafe { best(data, architecture) }?];
-    if version == 2 && !others.is_null() {
-        let mut list = others.cast::<*const u8>();
-        // SAFETY: by contract, a null pointer ends the list of binaries.
-        while let Some(binary) = std::ptr::NonNull::new(unsafe { list.read_unaligned() }.cast_mut()) {
-            // SAFETY: as above.
-            unsafe {
-                texts.push(best(binary.as_ptr(), architecture)?);
-                list = list.add(1);
+    // A wrapper has 24 bytes: magic number, version, and two pointers.
+    let version = u32::from_le_bytes(read(address + 4)?);
+    let [data, others] = [read(address + 8)?, read(address + 16)?].map(u64::from_le_bytes);
+    let mut texts = vec![best(data, u64::MAX, architecture)?];
+    if version == 2 && others != 0 {
+        // A null pointer ends the list of binaries.
+        let mut place = others;
+        loop {
+            match u64::from_le_bytes(read(place)?) {
+                0 => break,
+                binary => texts.push(best(binary, u64::MAX, architecture)?),
             }
+            place = place.wrapping_add(8);
         }
     }
     Ok(texts)
+}
+
+fn damaged() -> Refused {
+    Refused::new(Code::INVALID_IMAGE, "the fat binary is damaged")
+}
+
+/// Reads bytes of the program's memory.
+fn read<const N: usize>(address: u64) -> Result<[u8; N], Refused> {
+    let mut bytes = [0; N];
+    host_memory::read(address, &mut bytes).map(|()| bytes).map_err(|_| damaged())
 }
 
 /// Joins texts that refer to each other's functions: the first keeps its header.
@@ -84,21 +87,21 @@ pub fn link(texts: &[String]) -> String {
 
 /// Returns the text for the highest architecture that the device has, or else for the lowest above it. (A GPU's driver
 /// would refuse the latter; libraries that ship PTX for the newest GPU only need it.)
-unsafe fn best(address: *const u8, architecture: u32) -> Result<String, Refused> {
-    let damaged = || Refused::new(Code::INVALID_IMAGE, "the fat binary is damaged");
-    // SAFETY: by contract, it starts with 16 bytes: magic number, version, header size, size of the entries.
-    let (magic, header, size) = unsafe {
-        let magic = address.cast::<u32>().read_unaligned();
-        let header = address.add(6).cast::<u16>().read_unaligned();
-        (magic, usize::from(header), address.add(8).cast::<u64>().read_unaligned())
-    };
-    let size = usize::try_from(size).map_err(|_| damaged())?;
-    if magic != FATBIN || header < 16 {
+fn best(address: u64, room: u64, architecture: u32) -> Result<String, Refused> {
+    // Magic number, version, header size, size of the entries.
+    let start: [u8; 16] = read(address)?;
+    let header = u64::from(u16::from_le_bytes([start[6], start[7]]));
+    let size = start[8..].try_into().map(u64::from_le_bytes).map_err(|_| damaged())?;
+    let end = header.checked_add(size).filter(|end| *end <= room).and_then(|end| end.checked_add(address));
+    if start[..4] != FATBIN.to_le_bytes() || header < 16 || size > MOST || end.is_none() {
         return Err(damaged());
     }
-    // SAFETY: by contract, as many bytes follow the header.
-    let bytes = unsafe { std::slice::from_raw_parts(address.add(header), size) };
-    let entries = entries(bytes).ok_or_else(damaged)?;
+    let mut bytes = Vec::new();
+    let no_room = |_| Refused::new(Code::OUT_OF_MEMORY, "the fat binary is larger than the memory that is left");
+    bytes.try_reserve_exact(size as usize).map_err(no_room)?;
+    bytes.resize(size as usize, 0);
+    host_memory::read(address + header, &mut bytes).map_err(|_| damaged())?;
+    let entries = entries(&bytes).ok_or_else(damaged)?;
     let texts = || entries.iter().filter(|entry| entry.kind == PTX);
     let below = texts().filter(|entry| entry.architecture <= architecture).max_by_key(|entry| entry.architecture);
     let chosen = below.or_else(|| texts().min_by_key(|entry| entry.architecture));
@@ -185,8 +188,7 @@ mod tests {
     }
 
     fn text_for(binary: &[u8], architecture: u32) -> Result<String, String> {
-        // SAFETY: `binary` made it.
-        let texts = unsafe { texts(binary.as_ptr(), architecture) };
+        let texts = texts(binary.as_ptr() as u64, binary.len() as u64, architecture);
         texts.map(|texts| link(&texts)).map_err(|refused| refused.why)
     }
 
@@ -220,6 +222,30 @@ mod tests {
         let why = text_for(&binary(&[(2, 90, 0, b"\x7fELF", 0)]), 90).expect_err("no PTX");
         assert!(why.contains("only machine code for sm_90") && why.contains("-arch=compute_90"), "{why}");
         assert!(text_for(&binary(&[(1, 90, 0, b"text", 0)])[..], 90).is_ok());
+    }
+
+    /// Sizes that reach past the image, or past all memory.
+    #[test]
+    fn damaged_sizes_are_errors() {
+        let good = binary(&[(1, 90, 0, b"text", 0)]);
+        assert_eq!(text_for(&good, 90).as_deref(), Ok("text"));
+        for size in [good.len() as u64, 1 << 40, u64::MAX - 8, u64::MAX] {
+            let mut bad = good.clone();
+            bad[8..16].copy_from_slice(&size.to_le_bytes());
+            assert!(text_for(&bad, 90).expect_err("damaged").contains("damaged"), "{size:#x}");
+            // A client's image has no known size: only what cannot be read is known to be wrong.
+            let found = texts(bad.as_ptr() as u64, u64::MAX, 90);
+            assert!(found.is_err() || size == good.len() as u64, "{size:#x}");
+        }
+        // The sizes of the entry: header, payload, compressed payload, text.
+        for (at, bytes) in [(16 + 4, 4), (16 + 8, 8), (16 + 16, 4)] {
+            let mut bad = good.clone();
+            bad[at..at + bytes].fill(0xff);
+            assert!(text_for(&bad, 90).expect_err("damaged").contains("damaged"), "{at}");
+        }
+        for address in [0, 16, u64::MAX - 8] {
+            assert!(texts(address, u64::MAX, 90).is_err());
+        }
     }
 
     #[test]

@@ -34,14 +34,15 @@ const KEEP_PTX: &str = "The simulator runs PTX, not machine code. Keep PTX: nvcc
     arch=compute_90,code=compute_90`; CuPy `CUPY_COMPILE_WITH_PTX=1`; NVRTC `--gpu-architecture=compute_90` and \
     `nvrtcGetPTX`; numba-cuda without the package nvidia-nvjitlink";
 
-/// Returns the PTX text at an address, for a device of this architecture.
+/// Returns the PTX text at an address, for a device of this architecture. `room` is the number of bytes there, or
+/// `usize::MAX` if it is not known.
 ///
 /// # Errors
 /// Why it contains none.
 ///
 /// # Safety
 /// `address` must be zero-terminated PTX text, a fat binary, its wrapper, or an ELF file.
-pub unsafe fn text(address: *const u8, architecture: u32) -> Result<String, Refused> {
+pub unsafe fn text(address: *const u8, room: usize, architecture: u32) -> Result<String, Refused> {
     if address.is_null() {
         return Err(Refused::new(Code::INVALID_VALUE, "the image is a null pointer"));
     }
@@ -50,8 +51,7 @@ pub unsafe fn text(address: *const u8, architecture: u32) -> Result<String, Refu
     let start = unsafe { prefix(address) };
     match start {
         fatbin::WRAPPER | fatbin::FATBIN => {
-            // SAFETY: by contract and the magic number.
-            let texts = unsafe { fatbin::texts(address, architecture) }?;
+            let texts = fatbin::texts(address as u64, room as u64, architecture)?;
             Ok(link(&texts))
         }
         ELF => Err(Refused::new(Code::NO_BINARY_FOR_GPU, format!("the image is machine code (ELF). {KEEP_PTX}"))),

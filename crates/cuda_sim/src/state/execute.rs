@@ -19,18 +19,21 @@ impl State {
         match operation {
             Operation::Launch(launch) => self.launch(stream, &launch),
             Operation::Copy(copy) => {
+                self.copy(&copy)?;
                 self.copied(stream, &copy);
-                self.copy(&copy)
+                Ok(())
             }
             Operation::Write(bytes, copy) => {
-                self.copied(stream, &copy);
                 let rows = copy.rows().zip(bytes.chunks(copy.width.max(1) as usize));
                 let to = copy.to.kind;
-                rows.into_iter().try_for_each(|((_, at), row)| self.write(at, to, row))
+                rows.into_iter().try_for_each(|((_, at), row)| self.write(at, to, row))?;
+                self.copied(stream, &copy);
+                Ok(())
             }
             Operation::Set(set) => {
+                self.set(&set)?;
                 self.filled(stream, &set);
-                self.set(&set)
+                Ok(())
             }
             Operation::Record { event } => {
                 if let Some(event) = self.events.get_mut(&event) {
@@ -60,7 +63,7 @@ impl State {
     /// program may reuse that memory when the call has returned, unless it is page-locked.
     ///
     /// # Errors
-    /// As [`host_memory::read`].
+    /// `OUT_OF_MEMORY` if the host has no room for them, and as [`host_memory::read`].
     pub fn detach(&mut self, operation: Operation) -> Answer<Operation> {
         let Operation::Copy(copy) = operation else { return Ok(operation) };
         if self.is_device(copy.from) || self.block_at(copy.from.address).is_some() {
@@ -68,6 +71,7 @@ impl State {
         }
         let mut bytes = Vec::new();
         for (from, _) in copy.rows() {
+            bytes.try_reserve(copy.width as usize).map_err(|_| Code::OUT_OF_MEMORY)?;
             let start = bytes.len();
             bytes.resize(start + copy.width as usize, 0);
             host_memory::read(from, &mut bytes[start..])?;
@@ -76,6 +80,7 @@ impl State {
     }
 
     fn launch(&mut self, stream: Handle, launch: &Launch) -> Answer {
+        self.drop_unmapped();
         let function = self.functions.get(&launch.function).ok_or(Code::INVALID_HANDLE)?;
         let module = self.modules.get(&function.module).ok_or(Code::INVALID_HANDLE)?;
         // The queue has checked the stream's context, on whose device a library's kernel runs.
@@ -134,8 +139,8 @@ impl State {
             while done < copy.width {
                 let step = (copy.width - done).min(CHUNK);
                 let buffer = &mut buffer[..step as usize];
-                self.read(source + done, from.kind, buffer)?;
-                self.write(destination + done, to.kind, buffer)?;
+                self.read(source.wrapping_add(done), from.kind, buffer)?;
+                self.write(destination.wrapping_add(done), to.kind, buffer)?;
                 done += step;
             }
         }
@@ -155,7 +160,7 @@ impl State {
             let mut done = 0;
             while done < bytes {
                 let step = (bytes - done).min(CHUNK);
-                self.write(start + done, Kind::Device, &row[..step as usize])?;
+                self.write(start.wrapping_add(done), Kind::Device, &row[..step as usize])?;
                 done += step;
             }
         }

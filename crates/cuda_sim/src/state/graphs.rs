@@ -3,7 +3,7 @@
 use super::State;
 use crate::code::{Answer, Code};
 use crate::model::{Capture, Graph, Handle, Node, Operation, kind_of};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 impl State {
@@ -48,23 +48,30 @@ impl State {
     /// `INVALID_VALUE` if there is no such graph, or its dependencies form a cycle.
     pub fn sorted(&self, graph: Handle) -> Answer<Vec<(Handle, u32, Operation)>> {
         let nodes = &self.graphs.get(&graph).ok_or(Code::INVALID_VALUE)?.nodes;
-        let mut left: HashMap<Handle, usize> = HashMap::new();
-        for node in nodes {
-            left.insert(*node, self.nodes.get(node).map_or(0, |node| node.after.len()));
+        // By the order in which they were added, so that every launch runs them in the same order.
+        let places: HashMap<Handle, usize> = nodes.iter().enumerate().map(|(at, node)| (*node, at)).collect();
+        let mut left = vec![0; nodes.len()];
+        let mut followers = vec![Vec::new(); nodes.len()];
+        for (at, node) in nodes.iter().enumerate() {
+            for before in self.nodes.get(node).into_iter().flat_map(|node| &node.after) {
+                followers[*places.get(before).ok_or(Code::INVALID_VALUE)?].push(at);
+                left[at] += 1;
+            }
         }
+        let mut ready: BTreeSet<usize> = (0..nodes.len()).filter(|at| left[*at] == 0).collect();
         let mut sorted = Vec::with_capacity(nodes.len());
-        while sorted.len() < nodes.len() {
-            // In the order in which they were added, so that every launch runs them in the same order.
-            let next = nodes.iter().find(|node| left.get(node) == Some(&0)).ok_or(Code::INVALID_VALUE)?;
-            left.remove(next);
-            for node in nodes.iter().filter_map(|node| Some((node, self.nodes.get(node)?))) {
-                let times = node.1.after.iter().filter(|after| *after == next).count();
-                if let Some(left) = left.get_mut(node.0) {
-                    *left -= times;
+        while let Some(at) = ready.pop_first() {
+            let node = self.nodes.get(&nodes[at]).ok_or(Code::INVALID_VALUE)?;
+            sorted.push((nodes[at], node.kind, node.operation.clone()));
+            for follower in &followers[at] {
+                left[*follower] -= 1;
+                if left[*follower] == 0 {
+                    ready.insert(*follower);
                 }
             }
-            let node = self.nodes.get(next).ok_or(Code::INVALID_VALUE)?;
-            sorted.push((*next, node.kind, node.operation.clone()));
+        }
+        if sorted.len() < nodes.len() {
+            return Err(Code::INVALID_VALUE);
         }
         Ok(sorted)
     }

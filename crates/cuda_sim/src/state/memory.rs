@@ -2,7 +2,7 @@
 
 use super::State;
 use crate::code::{Answer, Code};
-use crate::host_memory::{self, PAGE};
+use crate::host_memory::{self, Mapped, PAGE};
 use crate::model::{Block, Device, Handle, Held};
 use std::ptr::NonNull;
 
@@ -46,24 +46,48 @@ impl State {
         }
         let address = on.machine.reserve(size, PAGE).map_err(|_| Code::OUT_OF_MEMORY)?;
         let memory = host_memory::map(address, size)?;
-        self.map(memory, Block { bytes, device, context, held, id: 0 })?;
+        if let Err(code) = self.map(memory, Block { bytes, device, context, held, id: 0 }) {
+            // SAFETY: the pages were mapped above, and no machine has them.
+            unsafe { host_memory::unmap(address, size) };
+            return Err(code);
+        }
         Ok(address)
     }
 
     /// Lets kernels access memory of the program.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for memory that is not readable, `HOST_MEMORY_ALREADY_REGISTERED` if some of it is registered.
+    /// `INVALID_VALUE` for memory that is not readable, and writable unless it is registered as read-only;
+    /// `HOST_MEMORY_ALREADY_REGISTERED` if some of it is registered.
     pub fn register(&mut self, device: usize, context: Handle, memory: u64, bytes: u64, flags: u32) -> Answer {
         let end = memory.checked_add(bytes).ok_or(Code::INVALID_VALUE)?;
         let start = NonNull::new(memory as usize as *mut u8).filter(|_| bytes > 0).ok_or(Code::INVALID_VALUE)?;
-        let mut byte = [0];
-        let mut page = memory;
-        while page < end {
-            host_memory::read(page, &mut byte)?;
-            page = (page / PAGE + 1) * PAGE;
+        if Mapped::read().is_some_and(|mapped| !mapped.contains(memory..end, !is_read_only(flags))) {
+            return Err(Code::INVALID_VALUE);
         }
         self.map(start, Block { bytes, device, context, held: Held::Registered(flags), id: 0 })
+    }
+
+    /// Ends the registration of memory that the program has unmapped, before a kernel's access to it crashes the
+    /// program.
+    pub fn drop_unmapped(&mut self) {
+        let registered = |(address, block): (&u64, &Block)| match block.held {
+            Held::Registered(flags) => Some((*address, *block, !is_read_only(flags))),
+            _ => None,
+        };
+        let registered: Vec<(u64, Block, bool)> = self.blocks.iter().filter_map(registered).collect();
+        if registered.is_empty() {
+            return;
+        }
+        let Some(mapped) = Mapped::read() else { return };
+        for (address, block, writable) in registered {
+            if !mapped.contains(address..address.saturating_add(block.bytes), writable) {
+                let name = self.block_name(address, &block);
+                self.report.unmapped(&name, block.bytes);
+                // It exists, so that it can be freed.
+                let _ = self.free_block(address);
+            }
+        }
     }
 
     fn map(&mut self, memory: NonNull<u8>, block: Block) -> Answer {
@@ -157,6 +181,11 @@ impl State {
         on.allocations += 1;
         Ok(format!("{} {}", held.function(), on.allocations))
     }
+}
+
+/// Whether the flags of `cuMemHostRegister` have `CU_MEMHOSTREGISTER_READ_ONLY`.
+fn is_read_only(flags: u32) -> bool {
+    flags & 8 != 0
 }
 
 fn unmap(device: &mut Device, address: u64) {

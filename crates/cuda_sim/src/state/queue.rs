@@ -57,7 +57,25 @@ impl State {
     ///
     /// # Errors
     /// As [`State::enqueue`].
-    pub fn enqueue_after(&mut self, stream: Handle, operation: Operation, mut after: Vec<Token>) -> Answer {
+    pub fn enqueue_after(&mut self, stream: Handle, operation: Operation, after: Vec<Token>) -> Answer {
+        self.enqueue_item(stream, operation, after, false)
+    }
+
+    /// As [`State::enqueue`], for a call that waits for the work, so that memory of the program stays as it is.
+    ///
+    /// # Errors
+    /// As [`State::enqueue`].
+    pub fn enqueue_awaited(&mut self, stream: Handle, operation: Operation) -> Answer {
+        self.enqueue_item(stream, operation, Vec::new(), true)
+    }
+
+    fn enqueue_item(
+        &mut self,
+        stream: Handle,
+        operation: Operation,
+        mut after: Vec<Token>,
+        is_awaited: bool,
+    ) -> Answer {
         let Some(this) = self.streams.get(&stream) else { return Err(Code::INVALID_HANDLE) };
         if this.capture.is_some() {
             return self.capture(stream, operation);
@@ -66,7 +84,7 @@ impl State {
         after.extend(self.default_order(stream));
         after.retain(|token| !self.has_ended(*token));
         let waits = !after.is_empty() || this.busy || !this.queue.is_empty();
-        let operation = if waits { self.detach(operation)? } else { operation };
+        let operation = if waits && !is_awaited { self.detach(operation)? } else { operation };
         let work = self.place(stream);
         let Some(this) = self.streams.get_mut(&stream) else { return Err(Code::INVALID_HANDLE) };
         this.issued += 1;

@@ -35,10 +35,11 @@ unsafe extern "C" {
     pub fn cuMemcpyDtoH_v2(to: u64, from: u64, bytes: usize) -> u32;
     pub fn cuMemcpyHtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: usize) -> u32;
     pub fn cuMemcpyDtoHAsync_v2(to: u64, from: u64, bytes: usize, stream: usize) -> u32;
-    pub fn cuMemsetD32_v2(address: u64, value: u32, count: usize) -> u32;
     pub fn cuMemcpy(to: u64, from: u64, bytes: usize) -> u32;
     pub fn cuMemcpy2D_v2(copy: *const Copy2D) -> u32;
     pub fn cuMemsetD32Async(address: u64, value: u32, count: usize, stream: usize) -> u32;
+    pub fn cuMemsetD2D8_v2(address: u64, pitch: usize, value: u8, width: usize, height: usize) -> u32;
+    pub fn cuMemsetD32_v2(address: u64, value: u32, count: usize) -> u32;
     pub fn cuMemAllocManaged(address: *mut u64, bytes: usize, flags: u32) -> u32;
     pub fn cuMemHostAlloc(address: *mut u64, bytes: usize, flags: u32) -> u32;
     pub fn cuMemFreeHost(address: u64) -> u32;
@@ -146,6 +147,8 @@ unsafe extern "C" {
         count: usize,
         event: usize,
     ) -> u32;
+    pub fn cuGraphAddEmptyNode(node: *mut usize, graph: usize, after: *const usize, count: usize) -> u32;
+    pub fn cuGraphAddDependencies(graph: usize, from: *const usize, to: *const usize, count: usize) -> u32;
     pub fn cuGraphDestroy(graph: usize) -> u32;
     pub fn cuGraphExecDestroy(executable: usize) -> u32;
     pub fn cuMemMap() -> u32;

@@ -6,6 +6,7 @@
 )]
 
 mod abi;
+mod bounds;
 mod captures;
 mod contexts;
 mod deferred;
