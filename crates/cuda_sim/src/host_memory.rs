@@ -108,7 +108,7 @@ fn read_file(address: u64, into: &mut [u8]) -> Answer {
 /// As [`write`], through a file of the system, which writes to read-only memory, too, unless that is found out before.
 fn write_file(address: u64, from: &[u8]) -> Answer {
     let end = address.checked_add(from.len() as u64).ok_or(Code::INVALID_VALUE)?;
-    if !Mapped::read().is_none_or(|mapped| mapped.contains(address..end, true)) {
+    if !Mapped::read().is_none_or(|mapped| mapped.contains(address..end)) {
         return Err(Code::INVALID_VALUE);
     }
     let file = File::options().write(true).open(MEMORY).map_err(|_| refused())?;
@@ -127,8 +127,8 @@ fn refused() -> Code {
     Code::OPERATING_SYSTEM
 }
 
-/// The readable address ranges of this process, in order: start, end, whether they are writable.
-pub struct Mapped(Vec<(u64, u64, bool)>);
+/// The address ranges of this process that are readable and writable, in order.
+pub struct Mapped(Vec<Range<u64>>);
 
 impl Mapped {
     /// Reads the ranges; `None` if the system does not list them.
@@ -137,24 +137,24 @@ impl Mapped {
         Some(Self(text.lines().filter_map(range).collect()))
     }
 
-    /// Whether all of a range is readable, and writable if asked for.
-    pub fn contains(&self, range: Range<u64>, writable: bool) -> bool {
+    /// Whether they cover a range.
+    pub fn contains(&self, range: Range<u64>) -> bool {
         let mut at = range.start;
-        for (start, end, can_write) in &self.0 {
-            if (*start..*end).contains(&at) && (*can_write || !writable) {
-                at = *end;
+        for known in self.0.iter() {
+            if known.contains(&at) {
+                at = known.end;
             }
         }
         at >= range.end
     }
 }
 
-/// Reads a line such as `7f00-7f10 rw-p …`.
-fn range(line: &str) -> Option<(u64, u64, bool)> {
+/// Reads a line such as `7f00-7f10 rw-p …`; `None` for memory with fewer rights.
+fn range(line: &str) -> Option<Range<u64>> {
     let (addresses, rest) = line.split_once(' ')?;
     let (start, end) = addresses.split_once('-')?;
     let number = |text| u64::from_str_radix(text, 16).ok();
-    rest.starts_with('r').then_some((number(start)?, number(end)?, rest.starts_with("rw")))
+    rest.starts_with("rw").then_some(number(start)?..number(end)?)
 }
 
 #[cfg(test)]
@@ -193,11 +193,10 @@ mod tests {
 
     #[test]
     fn ranges_of_memory() {
-        let mapped = Mapped(
-            ["10-20 rw-p 0", "20-30 r--p", "30-40 ---p", "50-60 rw-p"].map(range).into_iter().flatten().collect(),
-        );
-        assert!(mapped.contains(0x12..0x30, false) && !mapped.contains(0x12..0x21, true));
-        assert!(!mapped.contains(0x2f..0x31, false) && !mapped.contains(0x40..0x41, false));
+        let lines = ["10-20 rw-p 0", "20-30 rw-s", "30-40 r--p", "50-60 rw-p"];
+        let mapped = Mapped(lines.into_iter().filter_map(range).collect());
+        assert!(mapped.contains(0x12..0x30) && mapped.contains(0x50..0x60));
+        assert!(!mapped.contains(0x12..0x31) && !mapped.contains(0x30..0x31) && !mapped.contains(0x40..0x51));
     }
 
     #[test]

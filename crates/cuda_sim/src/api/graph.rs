@@ -1,7 +1,7 @@
 //! Graphs.
 
 use super::copy::{Copy3D, described};
-use super::node::{Fill, Host, Kernel, Kernel2, launch, plain, set};
+use super::node::{Fill, Host, Kernel, Kernel2, launch, plain, replace_launch, set};
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, put, put_if, put_list};
 use crate::model::{Clock, Executable, Graph, Handle, Operation, Token};
@@ -67,7 +67,9 @@ api! {
 
     cuGraphInstantiateWithFlags(executable: *mut Handle, graph: Handle, _flags: u64) { instantiate(executable, graph) }
 
-    cuGraphInstantiateWithParams(executable: *mut Handle, graph: Handle, parameters: *mut Instantiate) {
+    cuGraphInstantiateWithParams(
+        executable: *mut Handle, graph: Handle, parameters: *mut Instantiate,
+    ) or cuGraphInstantiateWithParams_ptsz {
         instantiate(executable, graph)?;
         let given = get(parameters)?;
         put(parameters, Instantiate { result: 0, node: 0, ..given })
@@ -146,17 +148,22 @@ unsafe fn exec_set_kernel(executable: Handle, node: Handle, kernel: Kernel) -> A
     let mut state = state()?;
     // SAFETY: the caller's parameters.
     let launch = unsafe { launch(&mut state, &kernel) }?;
-    exec_set(&mut state, executable, node, Operation::Launch(launch))
+    replace_launch(exec_step(&mut state, executable, node)?, launch)
+}
+
+/// The operation of a node of an executable graph.
+fn exec_step(state: &mut State, executable: Handle, node: Handle) -> Answer<&mut Operation> {
+    let steps = &mut state.executables.get_mut(&executable).ok_or(Code::INVALID_VALUE)?.steps;
+    steps.iter_mut().find(|step| step.0 == node).map(|step| &mut step.2).ok_or(Code::INVALID_VALUE)
 }
 
 /// Replaces the operation of a node of an executable graph by one of the same type.
 fn exec_set(state: &mut State, executable: Handle, node: Handle, operation: Operation) -> Answer {
-    let steps = &mut state.executables.get_mut(&executable).ok_or(Code::INVALID_VALUE)?.steps;
-    let step = steps.iter_mut().find(|(known, _, _)| *known == node).ok_or(Code::INVALID_VALUE)?;
-    if std::mem::discriminant(&step.2) != std::mem::discriminant(&operation) {
+    let step = exec_step(state, executable, node)?;
+    if std::mem::discriminant(step) != std::mem::discriminant(&operation) {
         return Err(Code::INVALID_VALUE);
     }
-    step.2 = operation;
+    *step = operation;
     Ok(())
 }
 

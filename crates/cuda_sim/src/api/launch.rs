@@ -1,5 +1,6 @@
 //! Launches.
 
+use super::function::cluster;
 use crate::code::{Answer, Code};
 use crate::entry::{api, get};
 use crate::host_memory;
@@ -77,7 +78,7 @@ pub(super) struct Shape {
     grid: [u32; 3],
     block: [u32; 3],
     shared: u32,
-    cluster: Option<[u32; 3]>,
+    pub cluster: Option<[u32; 3]>,
     cooperative: bool,
 }
 
@@ -141,6 +142,7 @@ pub(super) unsafe fn prepare(
         ));
         return Err(Code::INVALID_VALUE);
     }
+    let cluster = cluster(state, known, shape.cluster)?;
     let module = state.modules.get(&known.module).ok_or(Code::INVALID_HANDLE)?;
     let entry = module.program.function(&known.name).ok_or(Code::INVALID_HANDLE)?;
     let sizes: Vec<(u64, u64)> = entry.params.iter().map(|param| (param.offset, param.size)).collect();
@@ -161,7 +163,7 @@ pub(super) unsafe fn prepare(
             params.push(read(pointer as u64, bytes)?);
         }
     }
-    let Shape { grid, block, shared, cluster, cooperative } = shape;
+    let Shape { grid, block, shared, cooperative, .. } = shape;
     Ok(Launch { function, grid, block, shared, params, cluster, cooperative })
 }
 

@@ -46,18 +46,18 @@ api! {
         add(linker, kind, read_file(&name(path)?)?)
     }
 
-    cuLinkComplete(linker: Handle, output: *mut *const u8, bytes: *mut usize) {
+    cuLinkComplete(handle: Handle, output: *mut *const u8, bytes: *mut usize) {
         let mut state = state()?;
-        let linker = state.linkers.get_mut(&linker).ok_or(Code::INVALID_HANDLE)?;
-        let (joined, log) = (link(&linker.texts), linker.log);
+        let linker = state.linkers.get_mut(&handle).ok_or(Code::INVALID_HANDLE)?;
+        let joined = link(&linker.texts);
         let mut image = joined.clone().into_bytes();
         image.push(0);
         let image = linker.output.insert(image.into_boxed_slice());
         put(output, image.as_ptr())?;
         put_if(bytes, image.len());
         let parsed = state.programs.parse(&joined);
-        if let Err(refused) = &parsed {
-            write_log(&refused.why, log);
+        if let (Err(refused), Some(linker)) = (&parsed, state.linkers.get_mut(&handle)) {
+            write_log(&refused.why, &mut linker.log);
         }
         logged(parsed, "linking").map(|_| ())
     }
@@ -85,7 +85,7 @@ fn add(linker: Handle, kind: u32, mut image: Vec<u8>) -> Answer {
         _ => "code of an unknown type",
     };
     let why = format!("cannot link {what}: the simulator's linker takes PTX and fat binaries that contain PTX");
-    write_log(&why, linker.log);
+    write_log(&why, &mut linker.log);
     crate::log::line(&why);
     Err(Code::INVALID_IMAGE)
 }

@@ -5,7 +5,7 @@ use crate::code::{Answer, Code};
 use crate::entry::{api, get, name, put, put_if};
 use crate::host_memory;
 use crate::image::{Refused, logged, text};
-use crate::model::Handle;
+use crate::model::{Handle, Log};
 use crate::state::{State, state};
 use std::ffi::{c_char, c_void};
 
@@ -17,12 +17,12 @@ const INFO_LOG_SIZE: u32 = 4;
 api! {
     cuModuleLoad(module: *mut Handle, path: *const c_char) {
         let image = read_file(&name(path)?)?;
-        put(module, load(image.as_ptr(), None)?)
+        put(module, load(image.as_ptr(), Log::default())?)
     }
 
-    cuModuleLoadData(module: *mut Handle, image: *const u8) { put(module, load(image, None)?) }
+    cuModuleLoadData(module: *mut Handle, image: *const u8) { put(module, load(image, Log::default())?) }
 
-    cuModuleLoadFatBinary(module: *mut Handle, image: *const u8) { put(module, load(image, None)?) }
+    cuModuleLoadFatBinary(module: *mut Handle, image: *const u8) { put(module, load(image, Log::default())?) }
 
     cuModuleLoadDataEx(
         module: *mut Handle, image: *const u8, count: u32, options: *const u32, values: *const *mut c_void,
@@ -81,7 +81,7 @@ pub(super) fn read_file(path: &str) -> Answer<Vec<u8>> {
     Ok(image)
 }
 
-unsafe fn load(image: *const u8, log: Option<(u64, u64)>) -> Answer<Handle> {
+unsafe fn load(image: *const u8, log: Log) -> Answer<Handle> {
     let mut state = state()?;
     let context = state.current()?;
     // SAFETY: the caller's image.
@@ -91,57 +91,58 @@ unsafe fn load(image: *const u8, log: Option<(u64, u64)>) -> Answer<Handle> {
 /// Loads an image into a context, or into all for the handle 0.
 ///
 /// # Errors
-/// Those of [`text`] and of the parser, which are also written to the log at the address and size `log`.
+/// Those of [`text`] and of the parser, which are also written to the log.
 ///
 /// # Safety
 /// As for [`text`].
-pub(super) unsafe fn load_in(
-    state: &mut State,
-    image: *const u8,
-    context: Handle,
-    log: Option<(u64, u64)>,
-) -> Answer<Handle> {
+pub(super) unsafe fn load_in(state: &mut State, image: *const u8, context: Handle, mut log: Log) -> Answer<Handle> {
     let (major, minor) = state.settings.profile.compute_capability;
     // SAFETY: by contract.
     let parsed = unsafe { text(image, usize::MAX, major * 10 + minor) }.and_then(|text| state.programs.parse(&text));
     if let Err(Refused { why, .. }) = &parsed {
-        write_log(why, log);
+        write_log(why, &mut log);
     }
     let program = logged(parsed, "loading a module")?;
     state.add_module(program, context)
 }
 
-/// Writes a message to the program's log, cut off where that ends.
-pub(super) fn write_log(text: &str, log: Option<(u64, u64)>) {
-    let Some((address, size)) = log.filter(|(address, size)| *address != 0 && *size > 0) else { return };
-    let mut bytes = text.as_bytes()[..text.len().min(size as usize - 1)].to_vec();
+/// Adds a message to the program's log, cut off where that ends, and writes how many bytes the log has.
+pub(super) fn write_log(text: &str, log: &mut Log) {
+    let room = log.room.saturating_sub(log.written + 1) as usize;
+    if log.address == 0 || log.room == 0 {
+        return;
+    }
+    let mut bytes = text.as_bytes()[..text.len().min(room)].to_vec();
     bytes.push(0);
     // A log that cannot be written is the program's mistake, and the result says what failed.
-    let _ = host_memory::write(address, &bytes);
+    if host_memory::write(log.address + log.written, &bytes).is_ok() {
+        log.written += bytes.len() as u64 - 1;
+    }
+    if log.count != 0 {
+        let _ = host_memory::write(log.count, &log.written.to_le_bytes());
+    }
 }
 
-/// Returns address and size in bytes of the log for errors, if the options name one.
-pub(super) unsafe fn error_log(
-    count: u32,
-    options: *const u32,
-    values: *const *mut c_void,
-) -> Answer<Option<(u64, u64)>> {
-    let (mut address, mut size) = (None, None);
+/// Returns the log for errors that the options name.
+pub(super) unsafe fn error_log(count: u32, options: *const u32, values: *const *mut c_void) -> Answer<Log> {
+    let mut log = Log::default();
     for at in 0..count as usize {
+        let place = values.wrapping_add(at);
         // SAFETY: the caller's lists have `count` elements.
-        let (option, value) = unsafe { (get(options.wrapping_add(at))?, get(values.wrapping_add(at))?) };
+        let (option, value) = unsafe { (get(options.wrapping_add(at))?, get(place)?) };
         match option {
-            ERROR_LOG => address = Some(value as u64),
-            ERROR_LOG_SIZE => size = Some(value as u64),
+            ERROR_LOG => log.address = value as u64,
+            // The value is an unsigned integer of 32 bits in the place of a pointer.
+            ERROR_LOG_SIZE => (log.room, log.count) = (u64::from(value as u64 as u32), place as u64),
             _ => {}
         }
         if matches!(option, ERROR_LOG_SIZE | INFO_LOG_SIZE) {
             // On return the value is the number of bytes written; an unused log has none.
             // SAFETY: the list may be written, as documented.
-            unsafe { put(values.cast_mut().wrapping_add(at).cast::<u64>(), 0) }?;
+            unsafe { put(place.cast_mut().cast::<u64>(), 0) }?;
         }
     }
-    Ok(address.zip(size))
+    Ok(log)
 }
 
 /// Returns the names of the kernels.

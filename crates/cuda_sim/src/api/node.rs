@@ -181,7 +181,13 @@ unsafe fn set_kernel(node: Handle, kernel: Kernel) -> Answer {
     // SAFETY: the caller's parameters.
     let launch = unsafe { launch(&mut state, &kernel) }?;
     let node: &mut Node = state.nodes.get_mut(&node).ok_or(Code::INVALID_VALUE)?;
-    node.operation = Operation::Launch(launch);
+    replace_launch(&mut node.operation, launch)
+}
+
+/// Replaces a launch. The parameters of a node lack the cluster and whether the launch is cooperative: those stay.
+pub(super) fn replace_launch(operation: &mut Operation, new: Launch) -> Answer {
+    let Operation::Launch(old) = operation else { return Err(Code::INVALID_VALUE) };
+    *old = Launch { cluster: new.cluster.or(old.cluster), cooperative: old.cooperative, ..new };
     Ok(())
 }
 

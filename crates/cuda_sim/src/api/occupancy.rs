@@ -1,6 +1,7 @@
 //! Occupancy.
 
-use super::launch::Config;
+use super::function::{cluster, most_blocks};
+use super::launch::{Config, Shape};
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, put};
 use crate::model::Handle;
@@ -45,17 +46,20 @@ api! {
 
     cuOccupancyMaxPotentialClusterSize(blocks: *mut i32, function: Handle, _config: *const Config) {
         let state = state()?;
-        state.functions.get(&function).ok_or(Code::INVALID_HANDLE)?;
-        // Beyond 8, a kernel must allow it; nothing else limits clusters here.
-        put(blocks, state.settings.profile.cluster_blocks.min(8) as i32)
+        let known = state.functions.get(&function).ok_or(Code::INVALID_HANDLE)?;
+        put(blocks, most_blocks(&state, known) as i32)
     }
 
     cuOccupancyMaxActiveClusters(clusters: *mut i32, function: Handle, config: *const Config) {
         let config = get(config)?;
         let state = state()?;
-        let threads = config.block.iter().product::<u32>() as i32;
+        let threads = config.block.into_iter().try_fold(1, u32::checked_mul).ok_or(Code::INVALID_VALUE)?;
+        let threads = i32::try_from(threads).map_err(|_| Code::INVALID_VALUE)?;
         let blocks = resident(&state, function, threads, config.shared as usize)?;
-        put(clusters, (blocks * state.settings.profile.multiprocessors / 8) as i32)
+        let known = state.functions.get(&function).ok_or(Code::INVALID_HANDLE)?;
+        let cluster = cluster(&state, known, Shape::of(&config)?.cluster)?.ok_or(Code::INVALID_VALUE)?;
+        let of_cluster = cluster.iter().product::<u32>().max(1);
+        put(clusters, (blocks * state.settings.profile.multiprocessors / of_cluster) as i32)
     }
 }
 

@@ -11,6 +11,7 @@ const CONTEXT: u32 = 1;
 const MEMORY_TYPE: u32 = 2;
 const DEVICE_POINTER: u32 = 3;
 const HOST_POINTER: u32 = 4;
+const P2P_TOKENS: u32 = 5;
 const SYNC_MEMOPS: u32 = 6;
 const BUFFER_ID: u32 = 7;
 const IS_MANAGED: u32 = 8;
@@ -23,6 +24,11 @@ const ALLOWED_HANDLES: u32 = 14;
 const IS_GPU_DIRECT: u32 = 15;
 const ACCESS_FLAGS: u32 = 16;
 const MEMPOOL: u32 = 17;
+const MAPPING_SIZE: u32 = 18;
+const MAPPING_START: u32 = 19;
+const MEMORY_ID: u32 = 20;
+const IS_DECOMPRESSED_BY_HARDWARE: u32 = 21;
+const LOCALITY_DOMAIN: u32 = 22;
 
 api! {
     cuPointerGetAttribute(data: *mut c_void, attribute: u32, address: u64) {
@@ -78,7 +84,10 @@ impl Value {
 fn empty(attribute: u32) -> Value {
     match attribute {
         MEMORY_TYPE | ACCESS_FLAGS => Value::Int(0),
-        SYNC_MEMOPS | IS_MANAGED | IS_LEGACY_IPC | MAPPED | IS_GPU_DIRECT => Value::Byte(0),
+        LOCALITY_DOMAIN => Value::Int(-1),
+        SYNC_MEMOPS | IS_MANAGED | IS_LEGACY_IPC | MAPPED | IS_GPU_DIRECT | IS_DECOMPRESSED_BY_HARDWARE => {
+            Value::Byte(0)
+        }
         _ => Value::Long(0),
     }
 }
@@ -94,8 +103,11 @@ fn value(state: &State, attribute: u32, address: u64) -> Answer<Option<Value>> {
             MEMORY_TYPE => Value::Int(2),
             DEVICE_POINTER => Value::Long(address),
             DEVICE_ORDINAL => Value::Int(device as i32),
-            RANGE_START => Value::Long(start),
-            RANGE_SIZE => Value::Long(bytes),
+            RANGE_START | MAPPING_START => Value::Long(start),
+            RANGE_SIZE | MAPPING_SIZE => Value::Long(bytes),
+            ACCESS_FLAGS => Value::Int(3),
+            HOST_POINTER => return Ok(None),
+            attribute if attribute == P2P_TOKENS || attribute > LOCALITY_DOMAIN => return Err(Code::INVALID_VALUE),
             MAPPED => Value::Byte(1),
             CONTEXT => Value::Long(state.devices[device].primary.unwrap_or(0) as u64),
             _ => empty(attribute),
@@ -109,19 +121,21 @@ fn value(state: &State, attribute: u32, address: u64) -> Answer<Option<Value>> {
         HOST_POINTER if on_host => Value::Long(address),
         HOST_POINTER => return Ok(None),
         SYNC_MEMOPS => Value::Byte(1),
-        BUFFER_ID => Value::Long(block.id),
+        BUFFER_ID | MEMORY_ID => Value::Long(block.id),
         IS_MANAGED => Value::Byte(u8::from(block.held == Held::Managed)),
         DEVICE_ORDINAL => Value::Int(block.device as i32),
-        RANGE_START => Value::Long(start),
-        RANGE_SIZE => Value::Long(block.bytes),
+        RANGE_START | MAPPING_START => Value::Long(start),
+        RANGE_SIZE | MAPPING_SIZE => Value::Long(block.bytes),
         MAPPED => Value::Byte(1),
         ACCESS_FLAGS => Value::Int(3),
         MEMPOOL => match block.held {
             Held::Pool(pool) => Value::Long(pool as u64),
             _ => Value::Long(0),
         },
-        IS_LEGACY_IPC | IS_GPU_DIRECT => Value::Byte(0),
-        ALLOWED_HANDLES => Value::Long(0),
+        IS_LEGACY_IPC | IS_GPU_DIRECT | IS_DECOMPRESSED_BY_HARDWARE | ALLOWED_HANDLES | LOCALITY_DOMAIN => {
+            empty(attribute)
+        }
+        // Tokens are for a module of the Linux kernel.
         _ => return Err(Code::INVALID_VALUE),
     }))
 }

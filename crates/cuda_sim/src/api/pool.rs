@@ -1,8 +1,8 @@
 //! Memory that is allocated and freed in stream order, and pools.
 
 use crate::code::{Answer, Code};
-use crate::entry::{api, get, put};
-use crate::model::{Handle, Held, Operation};
+use crate::entry::{api, get, list, put};
+use crate::model::{Handle, Held, Operation, Pool};
 use crate::state::{State, state};
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -15,14 +15,36 @@ const RESERVED_HIGH: u32 = 6;
 const USED: u32 = 7;
 const USED_HIGH: u32 = 8;
 
+/// Types of allocations and of locations: pinned memory, and a device's.
+const PINNED: u32 = 1;
+const DEVICE: u32 = 1;
+/// Kinds of access: none, and reads and writes.
+const NO_ACCESS: u32 = 0;
+const READ_WRITE: u32 = 3;
+
 /// The start of `CUmemPoolProps`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Properties {
     allocation: u32,
     handles: u32,
-    location: u32,
-    device: i32,
+    location: Location,
+}
+
+/// `CUmemLocation`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Location {
+    kind: u32,
+    id: i32,
+}
+
+/// `CUmemAccessDesc`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Access {
+    location: Location,
+    flags: u32,
 }
 
 api! {
@@ -61,11 +83,15 @@ api! {
     }
 
     cuMemPoolCreate(pool: *mut Handle, properties: *const Properties) {
-        let properties = get(properties)?;
+        let Properties { allocation, handles, location } = get(properties)?;
         let mut state = state()?;
-        let device = state.device(properties.device)?.number;
+        // Memory of the host, and handles for other processes, are not there.
+        if allocation != PINNED || handles != 0 {
+            return Err(if allocation == 0 { Code::INVALID_VALUE } else { Code::NOT_SUPPORTED });
+        }
+        let device = device_at(&mut state, location)?;
         let new = state.handle();
-        state.pools.insert(new, device);
+        state.pools.insert(new, Pool { device, ..Pool::default() });
         put(pool, new)
     }
 
@@ -84,45 +110,79 @@ api! {
         if state()?.pools.contains_key(&pool) { Ok(()) } else { Err(Code::INVALID_VALUE) }
     }
 
-    cuMemPoolSetAttribute(pool: Handle, attribute: u32, _value: *const c_void) {
-        let known = state()?.pools.contains_key(&pool);
-        // Freed memory is returned at once, whatever the threshold.
-        if known && attribute <= USED_HIGH { Ok(()) } else { Err(Code::INVALID_VALUE) }
+    cuMemPoolSetAttribute(pool: Handle, attribute: u32, value: *const c_void) {
+        let mut state = state()?;
+        let known = state.pools.get_mut(&pool).ok_or(Code::INVALID_VALUE)?;
+        // Freed memory is returned at once, whatever the threshold, and addresses are not reused.
+        match attribute {
+            THRESHOLD => drop(known.set.insert(attribute, get(value.cast::<u64>())?)),
+            attribute if REUSE.contains(&attribute) => {
+                known.set.insert(attribute, u64::from(get(value.cast::<i32>())? != 0));
+            }
+            RESERVED_HIGH | USED_HIGH if get(value.cast::<u64>())? == 0 => known.high = known.used,
+            _ => return Err(Code::INVALID_VALUE),
+        }
+        Ok(())
     }
 
     cuMemPoolGetAttribute(pool: Handle, attribute: u32, value: *mut c_void) {
         let state = state()?;
-        if !state.pools.contains_key(&pool) {
-            return Err(Code::INVALID_VALUE);
-        }
-        let used: u64 =
-            state.blocks.values().filter(|block| block.held == Held::Pool(pool)).map(|block| block.bytes).sum();
+        let known = state.pools.get(&pool).ok_or(Code::INVALID_VALUE)?;
+        let set = known.set.get(&attribute).copied();
         match attribute {
-            attribute if REUSE.contains(&attribute) => put(value.cast::<i32>(), 1),
-            THRESHOLD => put(value.cast::<u64>(), 0),
-            RESERVED | RESERVED_HIGH | USED | USED_HIGH => put(value.cast::<u64>(), used),
+            attribute if REUSE.contains(&attribute) => put(value.cast::<i32>(), set.unwrap_or(1) as i32),
+            THRESHOLD => put(value.cast::<u64>(), set.unwrap_or(0)),
+            RESERVED | USED => put(value.cast::<u64>(), known.used),
+            RESERVED_HIGH | USED_HIGH => put(value.cast::<u64>(), known.high),
             _ => Err(Code::INVALID_VALUE),
         }
     }
 
-    cuMemPoolSetAccess(pool: Handle, _access: *const c_void, _count: usize) {
-        if state()?.pools.contains_key(&pool) { Ok(()) } else { Err(Code::INVALID_VALUE) }
+    cuMemPoolSetAccess(pool: Handle, access: *const Access, count: usize) {
+        let mut state = state()?;
+        let home = state.pools.get(&pool).ok_or(Code::INVALID_VALUE)?.device;
+        for Access { location, flags } in list(access, count)? {
+            let device = device_at(&mut state, location)?;
+            match flags {
+                READ_WRITE => state.share_pool(pool, device),
+                // A pool's own device always has access.
+                NO_ACCESS if device != home => state.unshare_pool(pool, device),
+                _ => return Err(Code::INVALID_VALUE),
+            }
+        }
+        Ok(())
     }
 
-    cuMemPoolGetAccess(flags: *mut u32, pool: Handle, _location: *const c_void) {
-        if !state()?.pools.contains_key(&pool) {
-            return Err(Code::INVALID_VALUE);
-        }
-        put(flags, 3)
+    cuMemPoolGetAccess(flags: *mut u32, pool: Handle, location: *const Location) {
+        let mut state = state()?;
+        let device = device_at(&mut state, get(location)?)?;
+        let known = state.pools.get(&pool).ok_or(Code::INVALID_VALUE)?;
+        put(flags, if device == known.device || known.access.contains(&device) { READ_WRITE } else { NO_ACCESS })
+    }
+}
+
+/// Returns the number of the device that a location names.
+///
+/// # Errors
+/// `NOT_SUPPORTED` for memory of the host, `INVALID_VALUE` for what is no location.
+fn device_at(state: &mut State, location: Location) -> Answer<usize> {
+    match location.kind {
+        DEVICE => Ok(state.device(location.id).map_err(|_| Code::INVALID_VALUE)?.number),
+        2..=6 => Err(Code::NOT_SUPPORTED),
+        _ => Err(Code::INVALID_VALUE),
     }
 }
 
 /// Allocates at once: addresses are never reused, so that an order of streams is not needed for it.
 fn allocate(state: &mut State, stream: Handle, pool: Handle, bytes: usize) -> Answer<u64> {
-    let device = *state.pools.get(&pool).ok_or(Code::INVALID_VALUE)?;
+    let device = state.pools.get(&pool).ok_or(Code::INVALID_VALUE)?.device;
     let known = state.streams.get(&stream).ok_or(Code::INVALID_HANDLE)?;
     let (context, capture) = (known.context, known.capture.as_ref().map(|capture| capture.graph));
     let address = state.allocate(device, context, bytes as u64, Held::Pool(pool))?;
+    if let Some(pool) = state.pools.get_mut(&pool) {
+        pool.used += bytes as u64;
+        pool.high = pool.high.max(pool.used);
+    }
     match capture.and_then(|graph| state.graphs.get_mut(&graph)) {
         Some(graph) => {
             graph.memory.push(Arc::new(address));

@@ -10,6 +10,7 @@ mod graph;
 mod handle;
 mod module;
 mod operation;
+mod pool;
 mod stream;
 mod texture;
 
@@ -21,7 +22,8 @@ pub use current::{pop, push, replace, thread, top};
 pub use device::Device;
 pub use graph::{Capture, Executable, Graph, Node, kind_of};
 pub use handle::Handle;
-pub use module::{Function, Linker, Module, facts};
+pub use module::{Function, Linker, Log, Module, facts};
 pub use operation::{Copy, Kind, Launch, Operation, Set, Side};
+pub use pool::Pool;
 pub use stream::{Event, Item, Stream};
 pub use texture::{Array, Described, Descriptor3D, Resource, Sampling, channel_bytes};

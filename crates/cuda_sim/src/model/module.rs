@@ -28,8 +28,6 @@ pub struct Function {
     pub max_dynamic_shared: i32,
     /// Attributes that the program has set and that nothing reads but it.
     pub set: BTreeMap<u32, i32>,
-    /// Cluster shape that the kernel requires.
-    pub cluster: Option<[u32; 3]>,
     /// Facts about the code.
     pub facts: Facts,
 }
@@ -42,6 +40,8 @@ pub struct Facts {
     pub constant: u64,
     pub registers: u32,
     pub max_threads: u32,
+    /// Shape of the clusters that the code requires.
+    pub cluster: Option<[u32; 3]>,
     /// Architecture of the PTX: 90 for `sm_90`.
     pub architecture: i32,
 }
@@ -51,8 +51,19 @@ pub struct Linker {
     pub texts: Vec<String>,
     /// The linked text with a zero byte at its end, which the program may read until it destroys the linker.
     pub output: Option<Box<[u8]>>,
-    /// Where the program wants error messages: address and size in bytes.
-    pub log: Option<(u64, u64)>,
+    /// Where the program wants error messages.
+    pub log: Log,
+}
+
+/// Where a program wants the compiler's error messages.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Log {
+    /// Address of the text, and its room in bytes; 0 if none is wanted.
+    pub address: u64,
+    pub room: u64,
+    /// Bytes of text that were written, and the address at which the program reads their number, or 0.
+    pub written: u64,
+    pub count: u64,
 }
 
 /// Returns the facts about a kernel; `None` if the program has none of this name.
@@ -69,6 +80,7 @@ pub fn facts(program: &Program, name: &str) -> Option<Facts> {
         local: entry.frame_bytes,
         constant: constants.map(|variable| variable.size).sum(),
         registers,
+        cluster: entry.required_cluster,
         max_threads: entry.max_threads.unwrap_or(1024).min(1024),
         architecture: digits.parse().unwrap_or(0),
     })

@@ -4,6 +4,7 @@ use super::State;
 use crate::code::{Answer, Code};
 use crate::host_memory::{self, Mapped, PAGE};
 use crate::model::{Block, Device, Handle, Held};
+use std::collections::BTreeSet;
 use std::ptr::NonNull;
 
 impl State {
@@ -25,7 +26,11 @@ impl State {
         self.insert(address, Block { bytes, device, context, held, id: 0 });
         let peers: Vec<usize> =
             self.contexts.values().filter(|other| other.peers.contains(&device)).map(|other| other.device).collect();
-        for peer in peers {
+        let of_pool = match held {
+            Held::Pool(pool) => self.pools.get(&pool).map(|pool| pool.access.clone()).unwrap_or_default(),
+            _ => BTreeSet::new(),
+        };
+        for peer in peers.into_iter().chain(of_pool) {
             self.share(address, device, peer);
         }
         Ok(address)
@@ -57,12 +62,15 @@ impl State {
     /// Lets kernels access memory of the program.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for memory that is not readable, and writable unless it is registered as read-only;
+    /// `INVALID_VALUE` for memory that is not readable and writable, `NOT_SUPPORTED` if it is to be read-only,
     /// `HOST_MEMORY_ALREADY_REGISTERED` if some of it is registered.
     pub fn register(&mut self, device: usize, context: Handle, memory: u64, bytes: u64, flags: u32) -> Answer {
         let end = memory.checked_add(bytes).ok_or(Code::INVALID_VALUE)?;
         let start = NonNull::new(memory as usize as *mut u8).filter(|_| bytes > 0).ok_or(Code::INVALID_VALUE)?;
-        if Mapped::read().is_some_and(|mapped| !mapped.contains(memory..end, !is_read_only(flags))) {
+        if flags & READ_ONLY != 0 {
+            return Err(Code::NOT_SUPPORTED);
+        }
+        if Mapped::read().is_some_and(|mapped| !mapped.contains(memory..end)) {
             return Err(Code::INVALID_VALUE);
         }
         self.map(start, Block { bytes, device, context, held: Held::Registered(flags), id: 0 })
@@ -71,17 +79,15 @@ impl State {
     /// Ends the registration of memory that the program has unmapped, before a kernel's access to it crashes the
     /// program.
     pub fn drop_unmapped(&mut self) {
-        let registered = |(address, block): (&u64, &Block)| match block.held {
-            Held::Registered(flags) => Some((*address, *block, !is_read_only(flags))),
-            _ => None,
-        };
-        let registered: Vec<(u64, Block, bool)> = self.blocks.iter().filter_map(registered).collect();
+        let is_registered = |(_, block): &(&u64, &Block)| matches!(block.held, Held::Registered(_));
+        let registered = self.blocks.iter().filter(is_registered).map(|(address, block)| (*address, *block));
+        let registered: Vec<(u64, Block)> = registered.collect();
         if registered.is_empty() {
             return;
         }
         let Some(mapped) = Mapped::read() else { return };
-        for (address, block, writable) in registered {
-            if !mapped.contains(address..address.saturating_add(block.bytes), writable) {
+        for (address, block) in registered {
+            if !mapped.contains(address..address.saturating_add(block.bytes)) {
                 let name = self.block_name(address, &block);
                 self.report.unmapped(&name, block.bytes);
                 // It exists, so that it can be freed.
@@ -124,6 +130,9 @@ impl State {
             }
             Held::Registered(_) => {}
             Held::Device | Held::Pool(_) | Held::Array => {
+                if let Held::Pool(pool) = block.held {
+                    self.pools.entry(pool).and_modify(|pool| pool.used -= block.bytes);
+                }
                 if let Some(device) = self.devices.get_mut(block.device) {
                     device.used = device.used.saturating_sub(block.bytes);
                 }
@@ -151,10 +160,38 @@ impl State {
         if self.contexts.values().any(|context| context.device == peer && context.peers.contains(&device)) {
             return;
         }
-        let is_there = |block: &Block| block.device == device && !block.held.is_on_host();
+        // A pool's own list still allows it.
+        let pools = &self.pools;
+        let is_shared = |held| {
+            matches!(held, Held::Pool(pool)
+            if pools.get(&pool).is_some_and(|pool| pool.access.contains(&peer)))
+        };
+        let is_there = |block: &Block| block.device == device && !block.held.is_on_host() && !is_shared(block.held);
         for (address, _) in self.blocks.iter().filter(|(_, block)| is_there(block)) {
             unmap(&mut self.devices[peer], *address);
         }
+    }
+
+    /// Lets kernels of a device access all memory of a pool.
+    pub fn share_pool(&mut self, pool: Handle, peer: usize) {
+        let Some(known) = self.pools.get_mut(&pool).filter(|known| known.device != peer) else { return };
+        known.access.insert(peer);
+        let device = known.device;
+        self.pool_blocks(pool).into_iter().for_each(|address| self.share(address, device, peer));
+    }
+
+    /// Ends what [`State::share_pool`] began, unless a context of `peer` has access to the pool's device.
+    pub fn unshare_pool(&mut self, pool: Handle, peer: usize) {
+        let Some(known) = self.pools.get_mut(&pool) else { return };
+        known.access.remove(&peer);
+        let device = known.device;
+        if !self.contexts.values().any(|context| context.device == peer && context.peers.contains(&device)) {
+            self.pool_blocks(pool).into_iter().for_each(|address| unmap(&mut self.devices[peer], address));
+        }
+    }
+
+    fn pool_blocks(&self, pool: Handle) -> Vec<u64> {
+        self.blocks.iter().filter(|(_, block)| block.held == Held::Pool(pool)).map(|(address, _)| *address).collect()
     }
 
     fn share(&mut self, address: u64, device: usize, peer: usize) {
@@ -183,10 +220,9 @@ impl State {
     }
 }
 
-/// Whether the flags of `cuMemHostRegister` have `CU_MEMHOSTREGISTER_READ_ONLY`.
-fn is_read_only(flags: u32) -> bool {
-    flags & 8 != 0
-}
+/// Flag of `cuMemHostRegister`: kernels only read the memory, which may then be read-only for the host, too. The
+/// device attribute says that this is not supported.
+const READ_ONLY: u32 = 8;
 
 fn unmap(device: &mut Device, address: u64) {
     // A registered address that is not a multiple of 8 lies in an allocation that starts before it.

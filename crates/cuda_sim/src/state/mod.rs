@@ -13,7 +13,8 @@ mod watched;
 use crate::code::{Answer, Code};
 use crate::image::Programs;
 use crate::model::{
-    Array, Block, Context, Described, Device, Event, Executable, Function, Graph, Handle, Linker, Module, Node, Stream,
+    Array, Block, Context, Described, Device, Event, Executable, Function, Graph, Handle, Linker, Module, Node, Pool,
+    Stream,
 };
 use crate::report::Report;
 use crate::settings::Settings;
@@ -34,8 +35,7 @@ pub struct State {
     pub graphs: HashMap<Handle, Graph>,
     pub nodes: HashMap<Handle, Node>,
     pub executables: HashMap<Handle, Executable>,
-    /// Memory pools, with their devices.
-    pub pools: HashMap<Handle, usize>,
+    pub pools: HashMap<Handle, Pool>,
     pub arrays: HashMap<Handle, Array>,
     /// Descriptions of texture and surface objects, by device and object.
     pub textures: HashMap<(usize, u64), Described>,
@@ -134,7 +134,7 @@ impl State {
         };
         for number in 0..state.devices.len() {
             let pool = state.handle();
-            state.pools.insert(pool, number);
+            state.pools.insert(pool, Pool { device: number, ..Pool::default() });
             state.devices[number].default_pool = pool;
             state.devices[number].pool = pool;
         }

@@ -46,12 +46,11 @@ impl State {
             return Ok(*function);
         }
         let facts = facts(&found.program, name).ok_or(Code::NOT_FOUND)?;
-        let cluster = found.program.function(name).and_then(|function| function.required_cluster);
         let c_name = CString::new(name).map_err(|_| Code::NOT_FOUND)?;
         let max_dynamic_shared = i32::try_from(PLAIN_SHARED.saturating_sub(facts.static_shared)).unwrap_or(0);
         let function = self.handle();
         let (name, set) = (name.to_owned(), BTreeMap::new());
-        let new = Function { module, name: name.clone(), c_name, max_dynamic_shared, set, cluster, facts };
+        let new = Function { module, name: name.clone(), c_name, max_dynamic_shared, set, facts };
         self.functions.insert(function, new);
         if let Some(found) = self.modules.get_mut(&module) {
             found.functions.insert(name, function);

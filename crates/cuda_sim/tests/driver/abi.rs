@@ -17,6 +17,13 @@ unsafe extern "C" {
     pub fn cuDeviceGetAttribute(value: *mut i32, attribute: u32, device: i32) -> u32;
     pub fn cuCtxCreate_v2(context: *mut usize, flags: u32, device: i32) -> u32;
     pub fn cuCtxDestroy_v2(context: usize) -> u32;
+    pub fn cuMemPoolCreate(pool: *mut usize, properties: *const [u32; 22]) -> u32;
+    pub fn cuMemPoolSetAttribute(pool: usize, attribute: u32, value: *const u64) -> u32;
+    pub fn cuMemPoolGetAttribute(pool: usize, attribute: u32, value: *mut u64) -> u32;
+    pub fn cuMemPoolSetAccess(pool: usize, access: *const [u32; 3], count: usize) -> u32;
+    pub fn cuMemPoolGetAccess(flags: *mut u32, pool: usize, location: *const [u32; 2]) -> u32;
+    pub fn cuMemAllocFromPoolAsync(address: *mut u64, bytes: usize, pool: usize, stream: usize) -> u32;
+    pub fn cuOccupancyMaxActiveClusters(clusters: *mut i32, function: usize, config: *const Config) -> u32;
     pub fn cuDevicePrimaryCtxRetain(context: *mut usize, device: i32) -> u32;
     pub fn cuDevicePrimaryCtxRelease_v2(device: i32) -> u32;
     pub fn cuDevicePrimaryCtxReset_v2(device: i32) -> u32;

@@ -15,6 +15,8 @@ mod graphs;
 mod host;
 mod memory;
 mod modules;
+mod pools;
+mod properties;
 mod races;
 mod streams;
 
@@ -39,13 +41,13 @@ fn reported(is_it: impl Fn(&serde_json::Value) -> bool) -> Option<serde_json::Va
     entries.into_iter().find(is_it)
 }
 
-/// Starts the driver with three devices and the checkers of races, and makes a context of its own current.
+/// Starts the driver with four devices and the checkers of races, and makes a context of its own current.
 fn start() -> usize {
     static STARTED: OnceLock<()> = OnceLock::new();
     STARTED.get_or_init(|| {
         // SAFETY: every test calls this first, and nothing else reads the environment.
         unsafe {
-            std::env::set_var("RUSTWARP_SIM_DEVICES", "3");
+            std::env::set_var("RUSTWARP_SIM_DEVICES", "4");
             std::env::set_var("RUSTWARP_SIM_CHECKS", "race,streams,host");
             std::env::set_var("RUSTWARP_SIM_REPORT", report());
         }

@@ -83,12 +83,14 @@ fn code_that_is_refused_says_why() {
     assert_eq!(unsafe { cuModuleLoadData(&mut module, elf.as_ptr()) }, 209);
     let mut log = [0_u8; 200];
     let options = [5, 6];
-    let values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len())];
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len())];
     let text = c".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry f() { nonsense }";
-    let code = unsafe { cuModuleLoadDataEx(&mut module, text.as_ptr().cast(), 2, options.as_ptr(), values.as_ptr()) };
+    let code =
+        unsafe { cuModuleLoadDataEx(&mut module, text.as_ptr().cast(), 2, options.as_ptr(), values.as_mut_ptr()) };
     assert_eq!(code, 218);
     let written = CStr::from_bytes_until_nul(&log).expect("ended").to_string_lossy().into_owned();
     assert!(written.contains("nonsense") || written.contains("line 4"), "{written}");
+    assert_eq!(values[1] as usize, written.len(), "the size is that of the text now");
 }
 
 /// Texts that refer to each other, and the linked text as a module.
@@ -134,6 +136,11 @@ fn functions_by_name_and_version() {
     assert_ne!(find(c"cuCtxCreate", 13_000, 0).1, address(cuCtxCreate_v2 as *const ()));
     let twin = find(c"cuLaunchKernel", 13_000, 2);
     assert!(twin.0 == 0 && twin.1 != address(cuLaunchKernel as *const ()));
+    let [plain, twin] = [0, 2].map(|flags| find(c"cuGraphInstantiateWithParams", 13_000, flags));
+    assert!(twin.0 == 0 && twin.1 != plain.1);
+    // SAFETY: the function has this type, and refuses the graph.
+    let twin: extern "C" fn(*mut usize, usize, *mut c_void) -> u32 = unsafe { std::mem::transmute(twin.1) };
+    assert_eq!(twin(&mut 0, 0, std::ptr::null_mut()), 1, "it is there");
     assert_eq!(find(c"cuNoSuch", 13_000, 0), (500, 0, 1));
     assert_eq!(find(c"", 0, 0), (500, 0, 1));
     assert_eq!(find(c"cuMemAllocAsync", 3020, 0), (500, 0, 2));
@@ -141,5 +148,5 @@ fn functions_by_name_and_version() {
     let mut value = 0;
     ok(unsafe { cuDeviceGetAttribute(&mut value, 75, 0) });
     assert_eq!(value, 9);
-    assert_eq!(unsafe { cuDeviceGetAttribute(&mut value, 75, 3) }, 101);
+    assert_eq!(unsafe { cuDeviceGetAttribute(&mut value, 75, 4) }, 101);
 }
