@@ -99,13 +99,13 @@ pub fn whole_pages(range: &Range<u64>, allocation: &Range<u64>) -> Range<u64> {
     start..end.max(start)
 }
 
-/// As [`read`], through a file of the system. It is opened each time, because a forked process has another one.
+/// As [`read()`], through a file of the system. It is opened each time, because a forked process has another one.
 fn read_file(address: u64, into: &mut [u8]) -> Answer {
     let file = File::open(MEMORY).map_err(|_| refused())?;
     file.read_exact_at(into, address).map_err(|_| Code::INVALID_VALUE)
 }
 
-/// As [`write`], through a file of the system, which writes to read-only memory, too, unless that is found out before.
+/// As [`write()`], through a file of the system, which writes to read-only memory, too, unless that is found out before.
 fn write_file(address: u64, from: &[u8]) -> Answer {
     let end = address.checked_add(from.len() as u64).ok_or(Code::INVALID_VALUE)?;
     if !Mapped::read().is_none_or(|mapped| mapped.contains(address..end)) {
