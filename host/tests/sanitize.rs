@@ -1,7 +1,8 @@
 //! `host sanitize`: this program is also the client, on the simulated driver.
 #![cfg(target_os = "linux")]
 
-// Its library is built beside this program.
+// Its library is built beside this program, as those of `cudart12_sim` and `cudart13_sim` are, of which a program can
+// contain only one.
 use cuda_sim as _;
 
 mod program;
@@ -88,4 +89,60 @@ fn bad_use_says_what_to_do() {
         assert_eq!(output.status.code(), Some(2), "{options:?}");
         assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
     }
+}
+
+/// Set for the process that is the client of the test below.
+const CLIENT: &str = "RUSTWARP_TEST_CLIENT";
+
+/// Asks the driver for a table, as NVIDIA's libraries do, and returns the code.
+fn ask_for(table: [u8; 16]) -> u32 {
+    use std::ffi::c_void;
+    // SAFETY: the driver's initialisers only set up the standard library; the functions have these types in `cuda.h`.
+    unsafe {
+        let driver = libloading::Library::new("libcuda.so.1").expect("`host sanitize` gives it");
+        let init = driver.get::<unsafe extern "C" fn(u32) -> u32>(b"cuInit").expect("a function");
+        assert_eq!(init(0), 0);
+        let ask = driver
+            .get::<unsafe extern "C" fn(*mut *const c_void, *const [u8; 16]) -> u32>(b"cuGetExportTable")
+            .expect("a function");
+        let mut place = std::ptr::null();
+        let code = ask(&mut place, &table);
+        // Its thread-local state must stay until the process ends.
+        std::mem::forget(driver);
+        code
+    }
+}
+
+#[test]
+fn a_program_with_nvidias_runtime_is_told_how_to_relink() {
+    // The table that NVIDIA's runtime library needs, and one for which NVRTC asks, which goes on without.
+    let runtime = 0x6bd5_fb6c_5bf4_e74a_8987_d939_12fd_9df9_u128.to_be_bytes();
+    let compiler = 0xda91_51d3_3ae6_cc41_a5c0_4f26_d533_e328_u128.to_be_bytes();
+    if let Ok(client) = std::env::var(CLIENT) {
+        let code = ask_for(if client == "runtime" { runtime } else { compiler });
+        assert_eq!(code, 1, "CUDA_ERROR_INVALID_VALUE");
+        return;
+    }
+    let this = std::env::current_exe().expect("this program").display().to_string();
+    let own = format!("{this} --exact a_program_with_nvidias_runtime_is_told_how_to_relink");
+    let run = |client: &str| sanitize(&[], &["sh", "-c", &format!("{CLIENT}={client} {own}")]);
+    let output = run("runtime");
+    let shown = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{shown}");
+    assert!(!shown.contains("nothing found") && shown.contains("sanitize: the program cannot be checked:"), "{shown}");
+    let line = shown.lines().find(|line| line.starts_with("unsupported[nvidia-runtime]")).expect("a line");
+    assert!(line.contains("nvcc -cudart shared") && line.contains("CUDA_RUNTIME_LIBRARY Shared"), "{line}");
+    let output = run("compiler");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("nothing found"));
+}
+
+#[test]
+fn runtime_libraries_are_on_the_path_of_the_program() {
+    let script =
+        "for name in libcuda.so.1 libcudart.so.12 libcudart.so.13; do readlink ${LD_LIBRARY_PATH%%:*}/$name; done";
+    let output = sanitize(&[], &["sh", "-c", script]);
+    let shown = text(&output.stdout);
+    let files: Vec<&str> = shown.lines().filter_map(|line| line.rsplit('/').next()).collect();
+    assert_eq!(files, ["libcuda_sim.so", "libcudart12_sim.so", "libcudart13_sim.so"], "{}", text(&output.stderr));
 }

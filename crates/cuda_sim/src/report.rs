@@ -83,6 +83,15 @@ impl Report {
         self.add(&entry, &format!("unsupported[simulator-defect]: {title}"));
     }
 
+    /// Reports that the program contains NVIDIA's runtime library, or loads it.
+    pub fn nvidia_runtime(&mut self) {
+        let title = "the program contains NVIDIA's runtime library (libcudart), which runs on NVIDIA's driver only; \
+                     relink it: `nvcc -cudart shared`, or in CMake `set_target_properties(TARGET PROPERTIES \
+                     CUDA_RUNTIME_LIBRARY Shared)`, without an RPATH to NVIDIA's library";
+        let entry = entry("unsupported", "", &Diagnostic::new("nvidia-runtime", title), title, None);
+        self.add(&entry, &format!("unsupported[nvidia-runtime]: {title}"));
+    }
+
     /// Reports memory that the program has not freed.
     pub fn leak(&mut self, name: &str, bytes: u64) {
         self.host("host-leak", name, format!("`{name}` ({bytes} bytes) is not freed when the program ends"));

@@ -11,8 +11,8 @@ pub(super) const CLEAN: u8 = 0;
 pub(super) const WRONG: u8 = 1;
 /// The request or its input is not valid, or a result could not be written.
 const USAGE: u8 = 2;
-/// There is no such device, driver or PTX.
-const UNAVAILABLE: u8 = 3;
+/// There is no such device, driver or PTX, or the program is not one that the simulated driver runs.
+pub(super) const UNAVAILABLE: u8 = 3;
 /// The kernel faulted.
 const FAULT: u8 = 4;
 

@@ -17,6 +17,7 @@ mod explain;
 mod family;
 mod interrupt;
 mod launch;
+mod libraries;
 mod list;
 mod look;
 mod names;

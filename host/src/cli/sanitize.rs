@@ -1,7 +1,7 @@
 //! `host sanitize`: any program that uses CUDA, on the simulator's driver with the checkers on.
 
-use super::exit::{CLEAN, WRONG};
-use super::number;
+use super::exit::{CLEAN, UNAVAILABLE, WRONG};
+use super::{libraries, number};
 use crate::sarif;
 use anyhow::Context;
 use ladders::error::Error;
@@ -13,8 +13,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-/// File name of the driver's library.
-const LIBRARY: &str = "libcuda_sim.so";
+/// Code of the driver's report that the program contains NVIDIA's runtime library.
+const NVIDIA_RUNTIME: &str = "nvidia-runtime";
 
 /// Options of the subcommand.
 #[derive(Clone, Debug, clap::Args)]
@@ -43,7 +43,8 @@ pub(super) struct Options {
     /// Write the findings as JSON, one object per line
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// The driver's library [default: libcuda_sim.so beside this program]
+    /// The driver's library [default: libcuda_sim.so beside this program, as the runtime libraries libcudart12_sim.so and
+    /// libcudart13_sim.so]
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
     /// The program and its arguments
@@ -51,7 +52,8 @@ pub(super) struct Options {
     program: Vec<OsString>,
 }
 
-/// Runs the program. Exit code 1 means findings; otherwise it is the program's own.
+/// Runs the program. Exit code 1 means findings, 3 that the program contains NVIDIA's runtime library; otherwise it is
+/// the program's own.
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let checks = checks(&options.checks)?;
     for file in options.sarif.iter().chain(&options.json) {
@@ -61,11 +63,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         // The driver only logs an unknown profile: no function of its API could report it.
         rustwarp::backend::explaining(profile, Printed::default())?;
     }
-    let folder = tempfile::tempdir().context("making a folder for the driver's library")?;
-    let library = library(options.library.as_deref())?;
-    for name in ["libcuda.so.1", "libcuda.so"] {
-        std::os::unix::fs::symlink(&library, folder.path().join(name)).context("linking the driver's library")?;
-    }
+    let folder = tempfile::tempdir().context("making a folder for the libraries")?;
+    libraries::link(options.library.as_deref(), folder.path())?;
     let report = folder.path().join("report.jsonl");
     let mut found: BTreeMap<(String, String, Vec<String>), Diagnostic> = BTreeMap::new();
     let mut status = None;
@@ -94,7 +93,12 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         input::write_text(path, &format!("{}\n", lines?.join("\n")))?;
     }
     summary(&found, options.seeds);
-    Ok(if found.is_empty() { own_code(status) } else { WRONG })
+    let (runtime, defects): (Vec<_>, Vec<_>) = found.iter().partition(|found| found.code == NVIDIA_RUNTIME);
+    Ok(match (defects.is_empty(), runtime.is_empty()) {
+        (false, _) => WRONG,
+        (true, false) => UNAVAILABLE,
+        (true, true) => own_code(status),
+    })
 }
 
 /// The names of the checkers for the driver.
@@ -109,27 +113,6 @@ fn checks(names: &[String]) -> anyhow::Result<String> {
         return Err(Error::Usage(text).into());
     }
     Ok(if names.is_empty() { "defects".to_owned() } else { names.join(",") })
-}
-
-/// Finds the driver's library.
-fn library(given: Option<&Path>) -> anyhow::Result<PathBuf> {
-    if let Some(path) = given {
-        return path
-            .canonicalize()
-            .map_err(|error| Error::Usage(format!("no driver's library {}: {error}", path.display())).into());
-    }
-    let program = std::env::current_exe().context("finding this program")?;
-    let folders = program.ancestors().skip(1).take(2);
-    let candidates = folders.flat_map(|folder| [folder.join(LIBRARY), folder.join("deps").join(LIBRARY)]);
-    // The newest: cargo leaves an older one where it built it for itself alone.
-    let built = |path: &PathBuf| path.metadata().and_then(|metadata| metadata.modified()).ok();
-    candidates.into_iter().filter(|path| built(path).is_some()).max_by_key(built).ok_or_else(|| {
-        let text = format!(
-            "{LIBRARY} is not beside this program: build it by `cargo build -p cuda_sim`, with the profile of host, or \
-             name it by --library"
-        );
-        Error::Usage(text).into()
-    })
 }
 
 fn command(options: &Options, folder: &Path, report: &Path, checks: &str, seed: Option<u64>) -> Command {
@@ -169,14 +152,12 @@ fn read(report: &Path) -> anyhow::Result<Vec<Diagnostic>> {
 
 fn summary(found: &[Diagnostic], seeds: Option<u64>) {
     let runs = seeds.map_or_else(String::new, |seeds| format!(" in {seeds} runs"));
-    if found.is_empty() {
-        note(format!("sanitize: nothing found{runs}"));
-        return;
+    match found.iter().filter(|diagnostic| diagnostic.code != NVIDIA_RUNTIME).count() {
+        0 if found.is_empty() => note(format!("sanitize: nothing found{runs}")),
+        0 => note(format!("sanitize: the program cannot be checked{runs}:")),
+        1 => note(format!("sanitize: 1 defect found{runs}:")),
+        defects => note(format!("sanitize: {defects} defects found{runs}:")),
     }
-    note(format!(
-        "sanitize: {} found{runs}:",
-        if found.len() == 1 { "1 defect".to_owned() } else { format!("{} defects", found.len()) }
-    ));
     for diagnostic in found {
         let place = match (&diagnostic.file, diagnostic.line) {
             (Some(file), Some(line)) => format!("{file}:{line}: "),

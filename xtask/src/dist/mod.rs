@@ -43,6 +43,10 @@ pub fn run() -> Result<ExitCode> {
     for (name, path) in &host {
         copy(path, &dist.join(name))?;
     }
+    for library in libraries()? {
+        let name = library.file_name().context("a library has a name")?;
+        copy(&library, &dist.join(name))?;
+    }
     for (name, path) in &tests {
         copy(path, &dist.join("tests").join(name))?;
     }
@@ -64,6 +68,21 @@ pub fn run() -> Result<ExitCode> {
     );
     ensure!(size < LIMIT, "the folder is larger than {} MiB", LIMIT >> 20);
     Ok(ExitCode::SUCCESS)
+}
+
+/// The packages of the libraries that `host sanitize` hands to programs.
+const LIBRARIES: [&str; 3] = ["cuda_sim", "cudart12_sim", "cudart13_sim"];
+
+/// Builds the libraries that `host sanitize` hands to programs, which it looks for beside itself.
+///
+/// # Errors
+/// Fails if the build fails.
+pub fn libraries() -> Result<Vec<PathBuf>> {
+    let mut arguments = vec!["build", "--release"];
+    arguments.extend(LIBRARIES.iter().flat_map(|package| ["--package", package]));
+    command::run(command::cargo().args(arguments))?;
+    let folder = workspace::root().join("target/release");
+    Ok(LIBRARIES.map(|package| folder.join(format!("lib{package}.so"))).into())
 }
 
 /// Packs the PTX and machine code of every crate of kernels, which shrink to a twentieth; `run.sh` unpacks them.

@@ -24,7 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("rustwarp-builder", &[]),
     ("rustwarp", &["kernels-gpu", "rustwarp-std", "ptx_sim", "rustwarp-driver"]),
     ("ladders", &["rustwarp", "kernels-gpu", "rustwarp-std"]),
-    ("host", &["ladders", "rustwarp", "rustwarp-builder", "cuda_sim"]),
+    ("host", &["ladders", "rustwarp", "rustwarp-builder", "cuda_sim", "cudart12_sim", "cudart13_sim"]),
     ("docs-book", &[]),
     ("docs-generator", &["host", "ladders", "rustwarp"]),
     (

@@ -13,6 +13,11 @@ const VERSION: i32 = 13_050;
 /// Flag of `cuGetProcAddress`: functions whose stream 0 is the thread's own.
 const PER_THREAD: u64 = 2;
 
+/// The table that NVIDIA's runtime library, of any version since 11.8, asks for when it starts; NVIDIA's compilers ask
+/// for others, and go on without them.
+const RUNTIME_TABLE: [u8; 16] =
+    [0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9];
+
 /// Results of a lookup: found, not found, or only in a newer version than asked for.
 const FOUND: u32 = 0;
 const NOT_FOUND: u32 = 1;
@@ -43,8 +48,13 @@ api! {
 
     // NVIDIA's runtime library asks for tables that are not documented, among them an integrity check: see
     // docs/decisions/driver.md.
-    cuGetExportTable(table: *mut *const c_void, _id: *const c_void) {
+    cuGetExportTable(table: *mut *const c_void, id: *const c_void) {
         put_if(table, std::ptr::null());
+        if !id.is_null() && id.cast::<[u8; 16]>().read_unaligned() == RUNTIME_TABLE {
+            // It may ask before `cuInit`.
+            initialise();
+            state()?.report.nvidia_runtime();
+        }
         Err(Code::INVALID_VALUE)
     }
 
