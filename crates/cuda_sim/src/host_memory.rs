@@ -105,7 +105,8 @@ fn read_file(address: u64, into: &mut [u8]) -> Answer {
     file.read_exact_at(into, address).map_err(|_| Code::INVALID_VALUE)
 }
 
-/// As [`write()`], through a file of the system, which writes to read-only memory, too, unless that is found out before.
+/// As [`write()`], through a file of the system, which writes to read-only memory, too, unless that is found out
+/// before.
 fn write_file(address: u64, from: &[u8]) -> Answer {
     let end = address.checked_add(from.len() as u64).ok_or(Code::INVALID_VALUE)?;
     if !Mapped::read().is_none_or(|mapped| mapped.contains(address..end)) {

@@ -1,6 +1,6 @@
 //! Libraries, which are modules of all contexts, and their kernels.
 
-use super::module::{entries, error_log, load_in, put_functions, put_global, read_file, unload};
+use super::module::{compiler_options, entries, load_in, put_functions, put_global, read_file, unload};
 use crate::code::Code;
 use crate::entry::{api, name, put};
 use crate::model::Handle;
@@ -12,8 +12,8 @@ api! {
         library: *mut Handle, code: *const u8, options: *const u32, values: *const *mut c_void, count: u32,
         _library_options: *const u32, _library_values: *const *mut c_void, _library_count: u32,
     ) {
-        let log = error_log(count, options, values)?;
-        put(library, load_in(&mut *state()?, code, 0, log)?)
+        let jit = compiler_options(count, options, values)?;
+        put(library, load_in(&mut *state()?, code, 0, jit)?)
     }
 
     cuLibraryLoadFromFile(
@@ -21,8 +21,8 @@ api! {
         _library_options: *const u32, _library_values: *const *mut c_void, _library_count: u32,
     ) {
         let image = read_file(&name(path)?)?;
-        let log = error_log(count, options, values)?;
-        put(library, load_in(&mut *state()?, image.as_ptr(), 0, log)?)
+        let jit = compiler_options(count, options, values)?;
+        put(library, load_in(&mut *state()?, image.as_ptr(), 0, jit)?)
     }
 
     cuLibraryUnload(library: Handle) {

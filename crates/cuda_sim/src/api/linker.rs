@@ -1,10 +1,10 @@
 //! The linker: PTX texts in, one text out, which modules and libraries take like any other.
 
-use super::module::{error_log, read_file, write_log};
+use super::module::{compiler_options, read_file, write_log};
 use crate::code::{Answer, Code};
 use crate::entry::{api, name, put, put_if};
 use crate::host_memory;
-use crate::image::{link, logged, text};
+use crate::image::{limit_registers, link, logged, text, with_runtime};
 use crate::model::{Handle, Linker};
 use crate::state::state;
 use std::ffi::{c_char, c_void};
@@ -18,10 +18,10 @@ const LIBRARY: u32 = 4;
 
 api! {
     cuLinkCreate_v2(count: u32, options: *const u32, values: *const *mut c_void, linker: *mut Handle) {
-        let log = error_log(count, options, values)?;
+        let jit = compiler_options(count, options, values)?;
         let mut state = state()?;
         let new = state.handle();
-        state.linkers.insert(new, Linker { texts: Vec::new(), output: None, log });
+        state.linkers.insert(new, Linker { texts: Vec::new(), output: None, runtime: false, jit });
         put(linker, new)
     }
 
@@ -49,7 +49,13 @@ api! {
     cuLinkComplete(handle: Handle, output: *mut *const u8, bytes: *mut usize) {
         let mut state = state()?;
         let linker = state.linkers.get_mut(&handle).ok_or(Code::INVALID_HANDLE)?;
-        let joined = link(&linker.texts);
+        let mut joined = link(&linker.texts);
+        if linker.runtime {
+            joined = with_runtime(joined);
+        }
+        if let Some(limit) = linker.jit.max_registers {
+            joined = limit_registers(&joined, limit);
+        }
         let mut image = joined.clone().into_bytes();
         image.push(0);
         let image = linker.output.insert(image.into_boxed_slice());
@@ -57,7 +63,7 @@ api! {
         put_if(bytes, image.len());
         let parsed = state.programs.parse(&joined);
         if let (Err(refused), Some(linker)) = (&parsed, state.linkers.get_mut(&handle)) {
-            write_log(&refused.why, &mut linker.log);
+            write_log(&refused.why, &mut linker.jit);
         }
         logged(parsed, "linking").map(|_| ())
     }
@@ -78,14 +84,18 @@ fn add(linker: Handle, kind: u32, mut image: Vec<u8>) -> Answer {
             linker.texts.push(text);
             return Ok(());
         }
-        // The device runtime's library: what a kernel calls of it is missing when the kernel is launched.
-        LIBRARY => return Ok(()),
+        // The device runtime's library, of which there is one: what else a kernel calls of a library is missing when it
+        // is launched.
+        LIBRARY => {
+            linker.runtime = true;
+            return Ok(());
+        }
         CUBIN => "machine code",
         OBJECT => "an object file",
         _ => "code of an unknown type",
     };
     let why = format!("cannot link {what}: the simulator's linker takes PTX and fat binaries that contain PTX");
-    write_log(&why, &mut linker.log);
+    write_log(&why, &mut linker.jit);
     crate::log::line(&why);
     Err(Code::INVALID_IMAGE)
 }

@@ -4,12 +4,13 @@ use super::context::finish;
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, name, put, put_if};
 use crate::host_memory;
-use crate::image::{Refused, logged, text};
-use crate::model::{Handle, Log};
+use crate::image::{Refused, limit_registers, logged, text};
+use crate::model::{Handle, Jit};
 use crate::state::{State, state};
 use std::ffi::{c_char, c_void};
 
-/// Options of the compiler: where it writes errors, and the size of that buffer.
+/// Options of the compiler: the limit on registers, where it writes errors, and the size of that buffer.
+const MAX_REGISTERS: u32 = 0;
 const ERROR_LOG: u32 = 5;
 const ERROR_LOG_SIZE: u32 = 6;
 const INFO_LOG_SIZE: u32 = 4;
@@ -17,18 +18,18 @@ const INFO_LOG_SIZE: u32 = 4;
 api! {
     cuModuleLoad(module: *mut Handle, path: *const c_char) {
         let image = read_file(&name(path)?)?;
-        put(module, load(image.as_ptr(), Log::default())?)
+        put(module, load(image.as_ptr(), Jit::default())?)
     }
 
-    cuModuleLoadData(module: *mut Handle, image: *const u8) { put(module, load(image, Log::default())?) }
+    cuModuleLoadData(module: *mut Handle, image: *const u8) { put(module, load(image, Jit::default())?) }
 
-    cuModuleLoadFatBinary(module: *mut Handle, image: *const u8) { put(module, load(image, Log::default())?) }
+    cuModuleLoadFatBinary(module: *mut Handle, image: *const u8) { put(module, load(image, Jit::default())?) }
 
     cuModuleLoadDataEx(
         module: *mut Handle, image: *const u8, count: u32, options: *const u32, values: *const *mut c_void,
     ) {
-        let log = error_log(count, options, values)?;
-        put(module, load(image, log)?)
+        let jit = compiler_options(count, options, values)?;
+        put(module, load(image, jit)?)
     }
 
     cuModuleUnload(module: Handle) {
@@ -81,11 +82,11 @@ pub(super) fn read_file(path: &str) -> Answer<Vec<u8>> {
     Ok(image)
 }
 
-unsafe fn load(image: *const u8, log: Log) -> Answer<Handle> {
+unsafe fn load(image: *const u8, jit: Jit) -> Answer<Handle> {
     let mut state = state()?;
     let context = state.current()?;
     // SAFETY: the caller's image.
-    unsafe { load_in(&mut state, image, context, log) }
+    unsafe { load_in(&mut state, image, context, jit) }
 }
 
 /// Loads an image into a context, or into all for the handle 0.
@@ -95,19 +96,24 @@ unsafe fn load(image: *const u8, log: Log) -> Answer<Handle> {
 ///
 /// # Safety
 /// As for [`text`].
-pub(super) unsafe fn load_in(state: &mut State, image: *const u8, context: Handle, mut log: Log) -> Answer<Handle> {
+pub(super) unsafe fn load_in(state: &mut State, image: *const u8, context: Handle, mut jit: Jit) -> Answer<Handle> {
     let (major, minor) = state.settings.profile.compute_capability;
     // SAFETY: by contract.
-    let parsed = unsafe { text(image, usize::MAX, major * 10 + minor) }.and_then(|text| state.programs.parse(&text));
+    let text = unsafe { text(image, usize::MAX, major * 10 + minor) };
+    let text = text.map(|text| match jit.max_registers {
+        Some(limit) => limit_registers(&text, limit),
+        None => text,
+    });
+    let parsed = text.and_then(|text| state.programs.parse(&text));
     if let Err(Refused { why, .. }) = &parsed {
-        write_log(why, &mut log);
+        write_log(why, &mut jit);
     }
     let program = logged(parsed, "loading a module")?;
     state.add_module(program, context)
 }
 
 /// Adds a message to the program's log, cut off where that ends, and writes how many bytes the log has.
-pub(super) fn write_log(text: &str, log: &mut Log) {
+pub(super) fn write_log(text: &str, log: &mut Jit) {
     let room = log.room.saturating_sub(log.written + 1) as usize;
     if log.address == 0 || log.room == 0 {
         return;
@@ -123,14 +129,16 @@ pub(super) fn write_log(text: &str, log: &mut Log) {
     }
 }
 
-/// Returns the log for errors that the options name.
-pub(super) unsafe fn error_log(count: u32, options: *const u32, values: *const *mut c_void) -> Answer<Log> {
-    let mut log = Log::default();
+/// Returns the compiler's options.
+pub(super) unsafe fn compiler_options(count: u32, options: *const u32, values: *const *mut c_void) -> Answer<Jit> {
+    let mut log = Jit::default();
     for at in 0..count as usize {
         let place = values.wrapping_add(at);
         // SAFETY: the caller's lists have `count` elements.
         let (option, value) = unsafe { (get(options.wrapping_add(at))?, get(place)?) };
         match option {
+            // As below, an unsigned integer in the place of a pointer; 0 is no limit.
+            MAX_REGISTERS => log.max_registers = Some(value as u64 as u32).filter(|limit| *limit != 0),
             ERROR_LOG => log.address = value as u64,
             // The value is an unsigned integer of 32 bits in the place of a pointer.
             ERROR_LOG_SIZE => (log.room, log.count) = (u64::from(value as u64 as u32), place as u64),

@@ -1,12 +1,14 @@
 //! What a program hands over as code: PTX text, or a fat binary that contains PTX.
 
 mod fatbin;
+mod jit;
 
 use crate::code::{Answer, Code};
 use ptx_sim::Program;
 use std::sync::Arc;
 
 pub use fatbin::link;
+pub use jit::{limit_registers, with_runtime};
 
 /// Programs by text.
 #[derive(Default)]

@@ -22,7 +22,7 @@ pub use current::{pop, push, replace, thread, top};
 pub use device::Device;
 pub use graph::{Capture, Executable, Graph, Node, kind_of};
 pub use handle::Handle;
-pub use module::{Function, Linker, Log, Module, facts};
+pub use module::{Function, Jit, Linker, Module, facts};
 pub use operation::{Copy, Kind, Launch, Operation, Set, Side};
 pub use pool::Pool;
 pub use stream::{Event, Item, Stream};

@@ -51,19 +51,23 @@ pub struct Linker {
     pub texts: Vec<String>,
     /// The linked text with a zero byte at its end, which the program may read until it destroys the linker.
     pub output: Option<Box<[u8]>>,
-    /// Where the program wants error messages.
-    pub log: Log,
+    /// Whether the device runtime's library is linked.
+    pub runtime: bool,
+    /// The compiler's options.
+    pub jit: Jit,
 }
 
-/// Where a program wants the compiler's error messages.
+/// Options of the compiler: where a program wants its error messages, and the limit on registers.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Log {
+pub struct Jit {
     /// Address of the text, and its room in bytes; 0 if none is wanted.
     pub address: u64,
     pub room: u64,
     /// Bytes of text that were written, and the address at which the program reads their number, or 0.
     pub written: u64,
     pub count: u64,
+    /// Maximum number of registers of a thread.
+    pub max_registers: Option<u32>,
 }
 
 /// Returns the facts about a kernel; `None` if the program has none of this name.
@@ -74,7 +78,8 @@ pub fn facts(program: &Program, name: &str) -> Option<Facts> {
     let digits: String = program.target().chars().filter(char::is_ascii_digit).collect();
     // What ptxas makes of the same code differs by a third at most; a launch needs 16 registers for its parameters
     // alone.
-    let registers = estimate_registers(program, name).unwrap_or(32).clamp(16, 255);
+    let registers =
+        estimate_registers(program, name).unwrap_or(32).clamp(16, entry.max_registers.unwrap_or(255).max(16));
     Some(Facts {
         static_shared: demand.shared_bytes,
         local: entry.frame_bytes,

@@ -105,6 +105,18 @@ unsafe extern "C" {
         pointers: *const *const u8,
         extra: *const usize,
     ) -> u32;
+    pub fn cuLaunchCooperativeKernel(
+        function: usize,
+        gx: u32,
+        gy: u32,
+        gz: u32,
+        bx: u32,
+        by: u32,
+        bz: u32,
+        shared: u32,
+        stream: usize,
+        parameters: *const *const c_void,
+    ) -> u32;
     pub fn cuLaunchKernelEx(
         config: *const Config,
         function: usize,

@@ -120,6 +120,62 @@ fn texts_are_linked() {
     assert_eq!(read(data)[0], 7);
 }
 
+/// A link with the device runtime's library has the barrier of a cooperative grid, and the linker's limit on registers
+/// is that of its kernels.
+#[test]
+fn a_link_with_the_device_runtime() {
+    start();
+    // Each of four blocks stores its number, and after the barrier reads the next block's.
+    let text = ".version 8.0\n.target sm_90\n.address_size 64\n
+        .extern .func (.param .b64 r) cudaCGGetIntrinsicHandle(.param .b32 scope);
+        .extern .func (.param .b32 r) cudaCGSynchronize(.param .b64 handle, .param .b32 flags);
+        .visible .entry meet(.param .u64 p) {
+        .reg .b64 %p, %at, %handle; .reg .b32 %id, %one;
+        ld.param.u64 %p, [p];
+        mov.u32 %id, %ctaid.x;
+        mul.wide.u32 %at, %id, 4;
+        add.s64 %at, %at, %p;
+        st.global.u32 [%at], %id;
+        { .param .b32 scope; .param .b64 r; st.param.b32 [scope], 1;
+          call (r), cudaCGGetIntrinsicHandle, (scope); ld.param.b64 %handle, [r]; }
+        { .param .b64 handle; .param .b32 flags; .param .b32 r; st.param.b64 [handle], %handle; st.param.b32 [flags], 0;
+          call (r), cudaCGSynchronize, (handle, flags); }
+        add.u32 %id, %id, 1;
+        and.b32 %id, %id, 3;
+        mul.wide.u32 %at, %id, 4;
+        add.s64 %at, %at, %p;
+        ld.global.u32 %one, [%at];
+        mov.u32 %id, %ctaid.x;
+        mul.wide.u32 %at, %id, 4;
+        add.s64 %at, %at, %p;
+        st.global.u32 [%at + 16], %one;
+        ret; }";
+    // A kernel with 64 values at a time.
+    let each = |line: &dyn Fn(u32) -> String| (0..64).map(line).collect::<String>();
+    let wide = format!(
+        ".visible .entry wide(.param .u64 p) {{ .reg .b64 %p; .reg .b32 %v<64>; ld.param.u64 %p, [p]; {} {} ret; }}",
+        each(&|n| format!("ld.global.u32 %v{n}, [%p + {}];", 4 * n)),
+        each(&|n| format!("st.global.u32 [%p + {}], %v{n};", 252 - 4 * n))
+    );
+    let text = text.to_owned() + &wide;
+    let (mut linker, mut output, mut bytes, mut module) = (0, std::ptr::null(), 0, 0);
+    let (null, none) = (std::ptr::null(), std::ptr::null());
+    let (options, values) = ([0], [32_usize as *mut c_void]);
+    ok(unsafe { cuLinkCreate_v2(1, options.as_ptr(), values.as_ptr().cast(), &mut linker) });
+    ok(unsafe { cuLinkAddData_v2(linker, 1, text.as_ptr(), text.len(), c"part".as_ptr(), 0, null, none) });
+    let archive = b"!<arch>\n";
+    ok(unsafe { cuLinkAddData_v2(linker, 4, archive.as_ptr(), archive.len(), c"devrt".as_ptr(), 0, null, none) });
+    ok(unsafe { cuLinkComplete(linker, &mut output, &mut bytes) });
+    ok(unsafe { cuModuleLoadData(&mut module, output) });
+    ok(unsafe { cuLinkDestroy(linker) });
+    let (data, meet, mut registers) = (words([0; 32]), function(module, "meet"), 0);
+    let parameters = [&raw const data];
+    ok(unsafe { cuLaunchCooperativeKernel(meet, 4, 1, 1, 32, 1, 1, 0, 0, parameters.as_ptr().cast()) });
+    assert_eq!(read(data)[4..8], [1, 2, 3, 0]);
+    ok(unsafe { cuFuncGetAttribute(&mut registers, 4, function(module, "wide")) });
+    assert_eq!(registers, 32);
+}
+
 /// The newest variant that is not newer than the version asked for.
 #[test]
 fn functions_by_name_and_version() {

@@ -116,7 +116,7 @@ impl<'t> Decoder<'_, 't> {
                 }
                 Statement::Registers(registers) => self.names.registers(registers)?,
                 Statement::Variable(variable) => {
-                    self.variable(variable, &mut frame)?;
+                    self.variable(variable, &mut frame, &mut decoded.frame_align)?;
                     most = most.max(frame);
                 }
                 Statement::Location(loc) => location = Some(self.context.locations.add(loc, self.context.strings)),
@@ -152,11 +152,18 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    fn variable(&mut self, variable: &'t tree::Variable<'t>, frame: &mut u64) -> Result<(), ParseError> {
+    /// Declares a variable; one of the frame takes its place at the end of that and aligns all of it.
+    fn variable(
+        &mut self,
+        variable: &'t tree::Variable<'t>,
+        frame: &mut u64,
+        align: &mut u64,
+    ) -> Result<(), ParseError> {
         let named = match variable.space {
             "local" | "param" => {
                 let space = if variable.space == "local" { Space::Local } else { Space::Frame };
                 let offset = reserve(frame, variable.size, variable.align);
+                *align = variable.align.max(*align);
                 if *frame > 1 << 32 {
                     let found = format!("{} bytes of local memory", *frame);
                     return Err(ParseError::on_line(variable.line, found, "less than 4 GiB for each thread"));

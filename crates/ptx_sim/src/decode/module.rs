@@ -98,6 +98,9 @@ impl<'t> Context<'t> {
     }
 }
 
+/// Smallest alignment of a frame in bytes: that of the largest scalar or vector.
+const FRAME_ALIGN: u64 = 16;
+
 impl Function {
     /// Creates the declaration of a function, without its body.
     fn default_for(function: &tree::Function<'_>) -> Function {
@@ -107,12 +110,14 @@ impl Function {
             end = 0;
         }
         let returns = lay_out(&function.returns, &mut end);
+        let aligned = params.iter().chain(&returns).map(|param| param.align).max();
         Function {
             name: function.name.to_string(),
             kind: Kind::Extern,
             params,
             returns,
             frame_bytes: end,
+            frame_align: aligned.unwrap_or_default().max(FRAME_ALIGN),
             rows: Rows::default(),
             preset: Vec::new(),
             code: Vec::new(),
@@ -120,6 +125,7 @@ impl Function {
             required_block: function.required_block,
             required_cluster: function.required_cluster,
             max_threads: function.max_threads,
+            max_registers: function.max_registers,
             line: function.line,
         }
     }

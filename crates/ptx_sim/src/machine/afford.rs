@@ -2,6 +2,7 @@
 
 use super::budget::register_bytes;
 use super::context::Context;
+use super::frame::first_frame;
 use super::warp::Warp;
 use super::worker::Worker;
 use crate::observe::Observer;
@@ -22,7 +23,8 @@ pub fn afford_block<O: Observer>(worker: &Worker<'_, O>) -> Result<(), Stop> {
     let warps = threads.div_ceil(LANES as u32) as usize;
     let registers = register_bytes(function.rows) * warps.saturating_sub(worker.pool.count(*entry)) as u64;
     let kept: u64 = worker.pool.warps().take(warps).map(stack_bytes).sum();
-    let stack = function.frame_bytes.saturating_mul(STACK_BYTE).saturating_mul(warps as u64).saturating_sub(kept);
+    let top = if function.frame_bytes == 0 { 0 } else { first_frame(function).saturating_add(function.frame_bytes) };
+    let stack = top.saturating_mul(STACK_BYTE).saturating_mul(warps as u64).saturating_sub(kept);
     // Shared memory, and a byte per word for its initialisation state.
     let shared = shared_bytes * 5 / 4;
     if budget.has(registers.saturating_add(stack).saturating_add(shared)) {

@@ -15,7 +15,6 @@ use crate::stop::Stop;
 
 /// Limit on the call depth, for functions that use no stack.
 const MAX_DEPTH: u32 = 4096;
-const FRAME_ALIGN: u64 = 16;
 
 /// Executes a call for the lanes of `split`. Functions that the machine implements run at once; others get a frame
 /// each, and the lanes reconverge after the call.
@@ -41,7 +40,7 @@ pub fn execute<O: Observer>(step: &mut Step<'_, '_, O>, split: Split) -> Result<
         }
         let caller = &step.warp.frames[split.frame as usize];
         let (from, depth) = (caller.base, caller.depth + 1);
-        let base = caller.top.next_multiple_of(FRAME_ALIGN);
+        let base = caller.top.next_multiple_of(function.frame_align);
         if depth > MAX_DEPTH || presets::stack_exceeded(step.context(), target, base) {
             let limit = step.context().setup.profile.stack_bytes;
             let title = format!("call depth {depth} exceeds the stack of {limit} bytes per thread");

@@ -52,6 +52,8 @@ pub struct Context<'a> {
     pub budget: Budget,
     /// Number of bytes printed so far.
     pub printed: AtomicU64,
+    /// Address of the workspace of a cooperative launch; otherwise 0.
+    pub workspace: u64,
     pub outcome: Mutex<Outcome>,
 }
 
@@ -142,6 +144,7 @@ impl<'a> Context<'a> {
             cluster_blocks: placed.cluster.iter().map(|&n| u64::from(n)).product(),
             budget: Budget::new(setup.host_bytes),
             printed: AtomicU64::new(0),
+            workspace: 0,
             outcome: Mutex::default(),
         }
     }

@@ -1,5 +1,7 @@
 //! Frames: activations of functions.
 
+use crate::memory::address::STACK_START;
+use crate::program::Function;
 use crate::registers::Registers;
 use std::ops::{Deref, DerefMut};
 
@@ -45,4 +47,9 @@ pub struct Frame {
     pub caller: Option<(u32, u32)>,
     /// Call depth.
     pub depth: u32,
+}
+
+/// Returns where a kernel's frame starts.
+pub fn first_frame(function: &Function) -> u64 {
+    STACK_START.next_multiple_of(function.frame_align)
 }

@@ -7,7 +7,7 @@
 
 use super::block::{Block, BlockTurn};
 use super::context::Context;
-use super::frame::Frame;
+use super::frame::{Frame, first_frame};
 use super::warp::{NO_JOIN, Warp};
 use super::worker::Worker;
 use super::{afford, cluster_barrier, livelock, presets, stuck};
@@ -183,7 +183,8 @@ impl<'a, O: Observer> Worker<'a, O> {
     pub fn begin_warp(&mut self, block: [u32; 3], index: u32, lanes: u32) -> Box<Warp> {
         let mut warp = self.pool.warp();
         (warp.index, warp.live) = (index, lanes);
-        let frame = Frame { lanes, base: crate::memory::address::STACK_START, ..Frame::default() };
+        let base = first_frame(&self.context.program.functions[self.context.entry as usize]);
+        let frame = Frame { lanes, base, ..Frame::default() };
         presets::open_frame(self, &mut warp, block, self.context.entry, frame, NO_JOIN);
         warp
     }

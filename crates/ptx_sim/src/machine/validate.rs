@@ -1,7 +1,7 @@
 //! Validation of a launch: what the driver would reject is rejected here, with the reason.
 
+use super::frame::first_frame;
 use super::launch::Launch;
-use crate::memory::address::STACK_START;
 use crate::occupancy::{Demand, Occupancy, occupancy};
 use crate::profile::Profile;
 use crate::program::{Function, Layout};
@@ -55,7 +55,7 @@ pub fn launch(launch: &Launch<'_>, function: &Function, layout: &Layout, profile
         );
     }
     params(launch, function)?;
-    if function.frame_bytes.saturating_add(STACK_START) > profile.stack_bytes {
+    if function.frame_bytes.saturating_add(first_frame(function)) > profile.stack_bytes {
         let title = format!(
             "each thread needs {} bytes of local memory; at most {} are possible",
             function.frame_bytes, profile.stack_bytes

@@ -287,6 +287,7 @@ mod tests {
             params: vec![],
             returns: vec![],
             frame_bytes: 0,
+            frame_align: 16,
             rows: Rows::default(),
             preset: vec![],
             code,
@@ -294,6 +295,7 @@ mod tests {
             required_block: None,
             required_cluster: None,
             max_threads: None,
+            max_registers: None,
             line: 1,
         };
         let program = Program { functions: vec![function], ..Program::default() };

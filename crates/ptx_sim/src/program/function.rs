@@ -20,6 +20,8 @@ pub struct Function {
     /// Size of a thread's frame in bytes: incoming parameters, return values, `.local` variables, `.param` variables of
     /// calls.
     pub frame_bytes: u64,
+    /// Alignment of a thread's frame in bytes: the largest of what it holds, and at least 16.
+    pub frame_align: u64,
     /// Number of rows in `Registers::{w32, w64, pred}`.
     pub rows: Rows,
     /// Rows filled on entry.
@@ -34,6 +36,8 @@ pub struct Function {
     pub required_cluster: Option<[u32; 3]>,
     /// Maximum number of threads of a block, from `.maxntid`.
     pub max_threads: Option<u32>,
+    /// Maximum number of registers of a thread, from `.maxnreg`.
+    pub max_registers: Option<u32>,
     /// Line of the declaration in the PTX text.
     pub line: u32,
 }

@@ -45,8 +45,10 @@ impl Machine {
         let inspect = checks.uninit || checks.overflow;
         let plans = if inspect { loaded.plans(program, checks.overflow) } else { Arc::default() };
         let setup = setup(&self.config);
+        let workspace = if launch.cooperative { self.workspace()? } else { 0 };
+        let loaded = &mut self.modules[number];
         let kernel = Kernel { program, entry, module: &loaded.module, layout };
-        let context = Context::new(kernel, launch, placed, &self.memory, &setup);
+        let context = Context { workspace, ..Context::new(kernel, launch, placed, &self.memory, &setup) };
         if let Some(trace) = self.config.trace {
             return watch(
                 &self.config,

@@ -35,13 +35,18 @@ pub struct Machine {
     memory: Memory,
     modules: Vec<Loaded>,
     next_constant: u64,
+    /// Address of the workspace of cooperative launches, once there was one.
+    workspace: Option<u64>,
 }
+
+/// Size of the workspace of a cooperative launch in bytes.
+const WORKSPACE: u32 = 64;
 
 impl Machine {
     /// Creates a machine with empty memory.
     pub fn new(config: Config) -> Self {
         let memory = Memory::new(config.first_address, config.checks.uninit);
-        Self { config, memory, modules: Vec::new(), next_constant: 0 }
+        Self { config, memory, modules: Vec::new(), next_constant: 0, workspace: None }
     }
 
     /// Returns the configuration of the next launch.
@@ -268,6 +273,23 @@ impl Machine {
         let module = Module::load(program, self.modules.len(), &self.memory, &mut self.next_constant)?;
         self.modules.push(Loaded { module, instance: Some(instance), plans: None });
         Ok(self.modules.len() - 1)
+    }
+
+    /// Returns the address of a fresh workspace for the barrier of a cooperative launch's grid: its size, then zeros,
+    /// as the header `cooperative_groups.h` expects at the address in `%envreg1` and `%envreg2`.
+    fn workspace(&mut self) -> Result<u64, Stop> {
+        let address = match self.workspace {
+            Some(address) => address,
+            None => {
+                let placed = self.memory.alloc_variable(u64::from(WORKSPACE), "the workspace of a cooperative launch");
+                placed.ok_or_else(|| Stop::usage("out-of-memory", "no host memory for a cooperative launch"))?
+            }
+        };
+        self.workspace = Some(address);
+        let mut bytes = [0; WORKSPACE as usize];
+        bytes[..4].copy_from_slice(&WORKSPACE.to_le_bytes());
+        self.write(address, &bytes)?;
+        Ok(address)
     }
 
     fn locate(&self, what: &str, address: u64, bytes: u64) -> Result<(Arc<Storage>, u64), Stop> {

@@ -153,6 +153,7 @@ impl<'t> Parser<'t> {
             required_block: None,
             required_cluster: None,
             max_threads: None,
+            max_registers: None,
             body: None,
             line,
         };
@@ -211,6 +212,7 @@ impl<'t> Parser<'t> {
             match directive.text {
                 ".reqntid" => function.required_block = Some(values),
                 ".reqnctapercluster" => function.required_cluster = Some(values),
+                ".maxnreg" => function.max_registers = Some(values[0]),
                 ".maxntid" => function.max_threads = Some(values.iter().fold(1, |a, &b| a.saturating_mul(b))),
                 _ => {}
             }

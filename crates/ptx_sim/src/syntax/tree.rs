@@ -60,6 +60,8 @@ pub struct Function<'t> {
     pub required_cluster: Option<[u32; 3]>,
     /// Product of the extents in `.maxntid`.
     pub max_threads: Option<u32>,
+    /// Maximum number of registers of a thread, from `.maxnreg`.
+    pub max_registers: Option<u32>,
     /// Body; `None` for a declaration.
     pub body: Option<Body<'t>>,
     /// Line number, from 1.

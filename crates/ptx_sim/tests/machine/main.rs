@@ -1,5 +1,6 @@
 //! The public interface of the machine.
 
+mod cooperative;
 mod counts;
 mod memory;
 mod order;

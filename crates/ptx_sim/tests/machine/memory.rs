@@ -81,3 +81,41 @@ fn global_variables_keep_their_values_between_launches() {
     assert_eq!(value(&mut machine).0, 142);
     assert_eq!(machine.symbol(&program, "stop").expect_err("no such").code(), "unknown-symbol");
 }
+
+#[test]
+fn local_variables_are_aligned() {
+    // A caller with a frame of 4 bytes, so that the callee's must skip some.
+    let text = format!(
+        "{HEADER}
+        .func (.param .b64 result) place()
+        {{
+        .local .align 256 .b8 wide[256]; .reg .b64 %rd<2>;
+        cvta.local.u64 %rd1, wide;
+        st.param.b64 [result], %rd1;
+        ret;
+        }}
+        .visible .entry k(.param .u64 a)
+        {{
+        .local .align 512 .b8 wider[4]; .reg .b64 %rd<4>;
+        ld.param.b64 %rd1, [a];
+        cvta.local.u64 %rd2, wider;
+        {{
+        .param .b64 result;
+        call (result), place, ();
+        ld.param.b64 %rd3, [result];
+        }}
+        and.b64 %rd2, %rd2, 511;
+        and.b64 %rd3, %rd3, 255;
+        st.global.b64 [%rd1], %rd2;
+        st.global.b64 [%rd1+8], %rd3;
+        ret;
+        }}"
+    );
+    let program = Program::parse(&text).expect("PTX");
+    let mut machine = Machine::new(Config::default());
+    let a = machine.alloc(16, "a").expect("alloc");
+    launch(&mut machine, &program, 1, 1, a).expect("runs");
+    let mut bytes = [1; 16];
+    machine.read(a, &mut bytes).expect("read");
+    assert_eq!(bytes, [0; 16]);
+}

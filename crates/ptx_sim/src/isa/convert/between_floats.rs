@@ -98,6 +98,13 @@ fn to_integral(t: &mut Table) {
                 CONVERTED,
                 lift_call!((u16) -> u16, |a| pack(F16, f64::from(half_to_f32(a).$f()), Rounding::NearestEven) as u16),
             );
+            t.row(
+                concat!("cvt.", $m, ".bf16.bf16"),
+                CONVERTED,
+                lift_call!((u16) -> u16, |a| {
+                    pack(BF16, f64::from(bfloat_to_f32(a).$f()), Rounding::NearestEven) as u16
+                }),
+            );
         };
     }
     mode!("rni", round_ties_even);
@@ -157,6 +164,28 @@ fn halves(t: &mut Table) {
     mode!("f16", F16, keep, "rp", Rounding::Up);
     mode!("bf16", BF16, flush, "rn", Rounding::NearestEven);
     mode!("bf16", BF16, flush, "rz", Rounding::Zero);
+    // These rounding modes to `bf16` have neither `.relu` nor pairs.
+    macro_rules! directed {
+        ($m:literal, $r:expr) => {
+            t.row(
+                concat!("cvt.", $m, ".bf16.f32"),
+                CONVERTED,
+                lift_call!((f32) -> u16, |a| pack(BF16, f64::from(a), $r) as u16),
+            );
+            t.row(
+                concat!("cvt.", $m, ".ftz.bf16.f32"),
+                CONVERTED,
+                lift_call!((f32) -> u16, |a| pack(BF16, f64::from(flush(a)), $r) as u16),
+            );
+            t.row(
+                concat!("cvt.", $m, ".bf16.f64"),
+                CONVERTED,
+                lift_call!((f64) -> u16, |a| narrow(BF16, a, $r) as u16),
+            );
+        };
+    }
+    directed!("rm", Rounding::Down);
+    directed!("rp", Rounding::Up);
     t.row(
         "cvt.rn.sat.f16.f32",
         CONVERTED,
@@ -168,6 +197,11 @@ fn halves(t: &mut Table) {
         "cvt.f16.f16",
         CONVERTED,
         lift_call!((u16) -> u16, |a| pack(F16, f64::from(half_to_f32(a)), Rounding::Zero) as u16),
+    );
+    t.row(
+        "cvt.bf16.bf16",
+        CONVERTED,
+        lift_call!((u16) -> u16, |a| pack(BF16, f64::from(bfloat_to_f32(a)), Rounding::Zero) as u16),
     );
     t.row(
         "cvt.rn.bf16.f16",
@@ -227,6 +261,16 @@ mod tests {
             ("cvt.rn.bf16.f32", &[0x3f80_8000], &[0x3f80]),
             ("cvt.rn.bf16.f32", &[0x3f81_8000], &[0x3f82]),
             ("cvt.rn.relu.bf16.f32", &[0xbf80_0000], &[0]),
+            ("cvt.rp.bf16.f32", &[0x3f80_0001], &[0x3f81]),
+            ("cvt.rm.bf16.f32", &[0xbf80_0001], &[0xbf81]),
+            ("cvt.rp.ftz.bf16.f32", &[0x0000_0001], &[0]),
+            ("cvt.rp.bf16.f32", &[0x0000_0001], &[1]),
+            ("cvt.rm.bf16.f64", &[0x3ff0_1fff_ffff_ffff], &[0x3f80]),
+            ("cvt.rni.bf16.bf16", &[0x3fc0], &[0x4000]),
+            ("cvt.rzi.bf16.bf16", &[0xbf00], &[0x8000]),
+            ("cvt.rmi.bf16.bf16", &[0xbf00], &[0xbf80]),
+            ("cvt.rpi.bf16.bf16", &[0x3f00], &[0x3f80]),
+            ("cvt.bf16.bf16", &[0xff81], &[0x7fff]),
             ("cvt.rn.f16x2.f32", &[0x3f80_0000, 0x4000_0000], &[0x3c00_4000]),
             ("cvt.rna.tf32.f32", &[0x3f80_1000], &[0x3f80_2000]),
             ("cvt.rn.tf32.f32", &[0x3f80_1000], &[0x3f80_0000]),
