@@ -37,7 +37,9 @@ fn a_clean_program_ends_with_its_own_code() {
     let row = &lines(&text(&output.stdout))[0];
     assert_eq!((row["verified"].as_bool(), row["device"].as_str()), (Some(true), Some("gpu:0")));
     assert!(text(&output.stderr).contains("sanitize: nothing found"));
-    assert_eq!(sanitize(&[], &["sh", "-c", "exit 7"]).status.code(), Some(7));
+    let failed = sanitize(&[], &["sh", "-c", "exit 7"]);
+    assert_eq!(failed.status.code(), Some(7));
+    assert!(text(&failed.stderr).contains("`sh` has not used the CUDA driver"), "{}", text(&failed.stderr));
     assert_eq!(sanitize(&[], &["sh", "-c", "kill -9 $$"]).status.code(), Some(137));
 }
 
@@ -61,6 +63,63 @@ fn a_race_is_found_once_in_all_processes() {
     let sarif: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(sarif).expect("findings")).expect("JSON");
     assert_eq!(sarif["runs"][0]["results"].as_array().map(Vec::len), Some(found.len()));
+}
+
+/// Silence of a program that has not used the driver is an error, and its list of findings is empty.
+#[test]
+fn a_program_without_cuda_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let json = folder.path().join("found.jsonl").display().to_string();
+    let output = sanitize(&["--json", &json], &["true"]);
+    let shown = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{shown}");
+    assert!(shown.contains("`true` has not used the CUDA driver") && !shown.contains("nothing found"), "{shown}");
+    assert_eq!(std::fs::read_to_string(json).expect("a list"), "");
+}
+
+/// What is not freed is found with `--leaks` alone; a program that frees everything has no finding. The program is this
+/// test again.
+#[test]
+fn leaks_are_found() {
+    const ROLE: &str = "RUSTWARP_TEST_ROLE";
+    if let Ok(role) = std::env::var(ROLE) {
+        return allocate(role == "free");
+    }
+    let run = |options: &[&str], role: &str| {
+        let (role, program) = (format!("{ROLE}={role}"), std::env::current_exe().expect("this program"));
+        let program = program.display().to_string();
+        let output = sanitize(options, &["env", &role, &program, "--exact", "leaks_are_found"]);
+        (output.status.code(), text(&output.stderr))
+    };
+    let (code, shown) = run(&["--leaks"], "keep");
+    assert_eq!(code, Some(1), "{shown}");
+    assert!(shown.contains("finding[host-leak]: `cuMemAlloc 1` (1000 bytes) is not freed"), "{shown}");
+    assert!(shown.contains("sanitize: 1 defect found"), "{shown}");
+    for (options, role) in [(&["--leaks"][..], "free"), (&[], "keep")] {
+        let (code, shown) = run(options, role);
+        assert_eq!(code, Some(0), "{shown}");
+        assert!(shown.contains("sanitize: nothing found") && !shown.contains("host-leak"), "{shown}");
+    }
+}
+
+/// Allocates memory, and frees it on request.
+fn allocate(frees: bool) {
+    type Code = u32;
+    let (mut context, mut memory) = (0_usize, 0_u64);
+    // SAFETY: the driver's functions have these types, and the pointers are valid.
+    unsafe {
+        let driver = libloading::Library::new("libcuda.so.1").expect("the driver");
+        let initialise = driver.get::<unsafe extern "C" fn(u32) -> Code>(b"cuInit").expect("the function");
+        assert_eq!(initialise(0), 0);
+        let create = driver.get::<unsafe extern "C" fn(*mut usize, u32, i32) -> Code>(b"cuCtxCreate_v2");
+        assert_eq!(create.expect("the function")(&mut context, 0, 0), 0);
+        let allocate = driver.get::<unsafe extern "C" fn(*mut u64, usize) -> Code>(b"cuMemAlloc_v2");
+        assert_eq!(allocate.expect("the function")(&mut memory, 1000), 0);
+        let free = driver.get::<unsafe extern "C" fn(u64) -> Code>(b"cuMemFree_v2").expect("the function");
+        assert!(!frees || free(memory) == 0);
+        // As in a program that is linked to the driver, it stays.
+        std::mem::forget(driver);
+    }
 }
 
 #[test]

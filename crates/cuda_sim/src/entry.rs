@@ -1,7 +1,7 @@
 //! What surrounds every function of the driver: no panic leaves it, and its result is logged on request.
 
 use crate::code::{Answer, Code};
-use crate::log;
+use crate::{log, report};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -33,6 +33,7 @@ pub fn call(name: &'static str, per_thread: bool, work: impl FnOnce() -> Answer)
             Code::UNKNOWN.0
         }
     };
+    report::show_due();
     log::called(name, code);
     code
 }

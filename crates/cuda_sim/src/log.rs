@@ -36,10 +36,16 @@ pub fn line(text: &str) {
 /// Writes a line that was not written before: a program may try several images, or call a missing function in a loop.
 pub fn once(text: &str) {
     static WRITTEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    if WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned()) {
+    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_new = written.len() < MOST && written.insert(text.to_owned());
+    drop(written);
+    if is_new {
         line(text);
     }
 }
+
+/// Greatest number of lines that are remembered.
+const MOST: usize = 10_000;
 
 /// Descriptors of the program's standard output and standard error output.
 pub const STDOUT: i32 = 1;

@@ -5,9 +5,11 @@ use crate::log;
 use ptx_sim::stop::{Diagnostic, Place, Source};
 use ptx_sim::{Finding, Stop, StopKind, Style};
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 unsafe extern "C" {
     /// C's standard output.
@@ -18,26 +20,68 @@ unsafe extern "C" {
 pub struct Report {
     path: Option<String>,
     style: Style,
-    /// What has been shown: code and place. A defect that many launches show is shown once.
-    shown: HashSet<String>,
+    /// How often each defect was found, by code and place. One that many launches show is shown once.
+    found: HashMap<String, u32>,
+    /// What kernels have printed since the program has waited for them last.
+    printed: String,
+}
+
+/// Greatest number of different defects that are reported, and of entries of one defect in the file: a program may run
+/// for days.
+const MOST_DEFECTS: usize = 10_000;
+const MOST_ENTRIES: u32 = 100;
+
+/// What is shown at the end of the current call, when the state is no longer locked: another thread may have locked C's
+/// standard output and wait for the state.
+static DUE: Mutex<String> = Mutex::new(String::new());
+static IS_DUE: AtomicBool = AtomicBool::new(false);
+
+/// Writes what kernels have printed, and what is due, to the program's standard output, after what the program has
+/// printed.
+pub fn show_due() {
+    if !IS_DUE.swap(false, Ordering::AcqRel) {
+        return;
+    }
+    let text = std::mem::take(&mut *DUE.lock().unwrap_or_else(PoisonError::into_inner));
+    // SAFETY: C's library sets its variable before the program starts. Other streams are left alone: a thread that
+    // has locked one may wait for this call.
+    unsafe { libc::fflush(stdout) };
+    log::write(log::STDOUT, &text);
+}
+
+fn append(path: &str, entry: &Value) {
+    // One write of a whole line: processes that share the file do not mix their lines.
+    let append = || File::options().create(true).append(true).open(path)?.write_all(format!("{entry}\n").as_bytes());
+    if let Err(error) = append() {
+        log::line(&format!("cannot append to the report {path}: {error}"));
+    }
 }
 
 impl Report {
     /// Creates a report that is appended to a file, if one is given.
     pub fn new(path: Option<String>) -> Self {
         let style = if std::io::stderr().is_terminal() { Style::Colour } else { Style::Plain };
-        Self { path, style, shown: HashSet::new() }
+        Self { path, style, found: HashMap::new(), printed: String::new() }
     }
 
-    /// Writes what a kernel printed to the program's standard output, after what the program has printed.
-    pub fn printed(&self, text: &str) {
-        if text.is_empty() {
-            return;
+    /// Reports that the program has initialised the driver: without that, an empty report says nothing.
+    pub fn started(&self) {
+        if let Some(path) = &self.path {
+            append(path, &json!({ "kind": "started", "process": std::process::id() }));
         }
-        // SAFETY: C's library sets its variable before the program starts. Other streams are left alone: a thread that
-        // has locked one may wait for this call.
-        unsafe { libc::fflush(stdout) };
-        log::write(log::STDOUT, text);
+    }
+
+    /// Keeps what a kernel printed until [`Report::show_printed`].
+    pub fn printed(&mut self, text: &str) {
+        self.printed.push_str(text);
+    }
+
+    /// Lets [`show_due`] show what kernels have printed: the documentation lists the calls that do.
+    pub fn show_printed(&mut self) {
+        if !self.printed.is_empty() {
+            DUE.lock().unwrap_or_else(PoisonError::into_inner).push_str(&std::mem::take(&mut self.printed));
+            IS_DUE.store(true, Ordering::Release);
+        }
     }
 
     /// Reports what the checkers found in a launch.
@@ -116,15 +160,17 @@ impl Report {
             Value::Null => format!("{place:?} {}", entry["title"]),
             _ => format!("{place:?}"),
         };
-        if self.shown.insert(key) {
+        if self.found.len() == MOST_DEFECTS && !self.found.contains_key(&key) {
+            log::once(&format!("{MOST_DEFECTS} different defects were reported; the others are not"));
+            return;
+        }
+        let times = self.found.entry(key).or_default();
+        *times = times.saturating_add(1);
+        if *times == 1 {
             log::write(log::STDERR, &format!("{}\n\n", text.trim_end()));
         }
-        let Some(path) = &self.path else { return };
-        // One write of a whole line: processes that share the file do not mix their lines.
-        let append =
-            || File::options().create(true).append(true).open(path)?.write_all(format!("{entry}\n").as_bytes());
-        if let Err(error) = append() {
-            log::line(&format!("cannot append to the report {path}: {error}"));
+        if let Some(path) = self.path.as_ref().filter(|_| *times <= MOST_ENTRIES) {
+            append(path, entry);
         }
     }
 }
@@ -173,4 +219,21 @@ fn place(label: Option<&str>, place: &Place) -> Value {
         "ptx": place.ptx,
         "inlined_at": place.source.iter().map(position).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a program that runs for days adds to the report has bounds.
+    #[test]
+    fn a_defect_is_appended_a_limited_number_of_times() {
+        let path = std::env::temp_dir().join(format!("cuda_sim-report-{}.jsonl", std::process::id()));
+        let mut report = Report::new(Some(path.display().to_string()));
+        (0..10 * MOST_ENTRIES).for_each(|_| report.leak("`a`", 4));
+        (0..2 * MOST_DEFECTS as u64).for_each(|bytes| report.leak("b", bytes));
+        let lines = std::fs::read_to_string(&path).expect("a report").lines().count();
+        std::fs::remove_file(&path).expect("the report");
+        assert_eq!((report.found.len(), lines), (MOST_DEFECTS, MOST_ENTRIES as usize + MOST_DEFECTS - 1));
+    }
 }

@@ -54,6 +54,10 @@ pub(super) struct Options {
 
 /// Runs the program. Exit code 1 means findings, 3 that the program contains NVIDIA's runtime library; otherwise it is
 /// the program's own.
+///
+/// # Errors
+/// Also for a program that ends well without the driver, whose silence says nothing, and for a report with lines that
+/// cannot be read; what could be read is shown before.
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let checks = checks(&options.checks)?;
     for file in options.sarif.iter().chain(&options.json) {
@@ -67,6 +71,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     libraries::link(options.library.as_deref(), folder.path())?;
     let report = folder.path().join("report.jsonl");
     let mut found: BTreeMap<(String, String, Vec<String>), Diagnostic> = BTreeMap::new();
+    let mut reported = Reported::default();
     let mut status = None;
     for seed in options.seeds.map_or(vec![None], |seeds| (0..seeds).map(Some).collect()) {
         let ended = command(options, folder.path(), &report, &checks, seed).status().map_err(|error| {
@@ -74,7 +79,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
             Error::Usage(format!("cannot start `{program}`: {error}"))
         })?;
         status = status.filter(|status: &ExitStatus| !status.success()).or(Some(ended));
-        for diagnostic in read(&report)? {
+        reported.read(&report)?;
+        for diagnostic in reported.findings.drain(..) {
             let diagnostic = Diagnostic { seed, ..diagnostic };
             found
                 .entry(diagnostic.identity())
@@ -90,9 +96,22 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     }
     if let Some(path) = &options.json {
         let lines: Result<Vec<String>, _> = found.iter().map(serde_json::to_string).collect();
-        input::write_text(path, &format!("{}\n", lines?.join("\n")))?;
+        input::write_text(path, &lines?.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+    }
+    let has_failed = own_code(status) != CLEAN;
+    if found.is_empty() && !reported.started {
+        let program = options.program[0].to_string_lossy();
+        let text = format!("`{program}` has not used the CUDA driver, so that nothing was checked: {NOT_USED}");
+        if !has_failed {
+            return Err(Error::Usage(text).into());
+        }
+        note(format!("sanitize: {text}"));
+        return Ok(own_code(status));
     }
     summary(&found, options.seeds);
+    if reported.unreadable > 0 {
+        anyhow::bail!("{} lines of the driver's report cannot be read: findings may be missing", reported.unreadable);
+    }
     let (runtime, defects): (Vec<_>, Vec<_>) = found.iter().partition(|found| found.code == NVIDIA_RUNTIME);
     Ok(match (defects.is_empty(), runtime.is_empty()) {
         (false, _) => WRONG,
@@ -100,6 +119,10 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         (true, true) => own_code(status),
     })
 }
+
+/// What to look for when a program has not used the driver.
+const NOT_USED: &str = "does it call CUDA on this path, does it find libcuda.so.1 by that name, and does it keep \
+    LD_LIBRARY_PATH?";
 
 /// The names of the checkers for the driver.
 fn checks(names: &[String]) -> anyhow::Result<String> {
@@ -141,13 +164,42 @@ fn command(options: &Options, folder: &Path, report: &Path, checks: &str, seed: 
     command
 }
 
-/// Reads what the program and its children have reported; a program without findings makes no file.
-fn read(report: &Path) -> anyhow::Result<Vec<Diagnostic>> {
-    let Ok(text) = std::fs::read_to_string(report) else { return Ok(Vec::new()) };
-    let parse = |line: &str| -> anyhow::Result<Diagnostic> {
-        serde_json::from_str(line).map_err(|error| anyhow::anyhow!("cannot read the driver's report: {error}: {line}"))
-    };
-    text.lines().map(parse).collect()
+/// What the program and its children have reported.
+#[derive(Debug, Default)]
+struct Reported {
+    findings: Vec<Diagnostic>,
+    /// Whether a process has initialised the driver.
+    started: bool,
+    /// Number of lines that are no entries, such as the last one of a full disk.
+    unreadable: usize,
+}
+
+/// What an entry is.
+#[derive(serde::Deserialize)]
+struct Kind {
+    kind: String,
+}
+
+impl Reported {
+    /// Adds the entries of a file; a program that has not used the driver makes none.
+    fn read(&mut self, report: &Path) -> anyhow::Result<()> {
+        let text = match std::fs::read(report) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            text => text.with_context(|| format!("reading the driver's report {}", report.display()))?,
+        };
+        String::from_utf8_lossy(&text).lines().for_each(|line| self.add(line));
+        Ok(())
+    }
+
+    fn add(&mut self, line: &str) {
+        match serde_json::from_str::<Kind>(line) {
+            Ok(entry) if entry.kind == "started" => self.started = true,
+            _ => match serde_json::from_str(line) {
+                Ok(finding) => self.findings.push(finding),
+                Err(_) => self.unreadable += 1,
+            },
+        }
+    }
 }
 
 fn summary(found: &[Diagnostic], seeds: Option<u64>) {
@@ -174,4 +226,25 @@ fn own_code(status: Option<ExitStatus>) -> u8 {
     let Some(status) = status else { return CLEAN };
     let signal = status.signal().map(|signal| 128 + signal);
     status.code().or(signal).and_then(|code| u8::try_from(code).ok()).unwrap_or(WRONG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A line that cannot be read leaves the others as they are.
+    #[test]
+    fn a_bad_line_is_counted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("report.jsonl");
+        let mut reported = Reported::default();
+        reported.read(&path).expect("no file");
+        assert!(!reported.started);
+        let finding = serde_json::to_string(&Diagnostic::new("finding", "race-raw", "a race", "text")).expect("JSON");
+        let mark = r#"{"kind":"started","process":1}"#;
+        let lines = [mark.as_bytes(), b"{\"kind\":\"find", b"\xff", finding.as_bytes()].join(&b'\n');
+        std::fs::write(&path, lines).expect("a file");
+        reported.read(&path).expect("a report");
+        assert_eq!((reported.started, reported.findings.len(), reported.unreadable), (true, 1, 2));
+    }
 }

@@ -197,8 +197,9 @@ fn release(number: i32) -> Answer {
 
 /// Waits for a context; 0 is the current one.
 fn synchronize(context: Handle) -> Answer {
-    let guard = state()?;
+    let mut guard = state()?;
     let context = if context == 0 { guard.current()? } else { given_or_bound(&guard, context)? };
+    guard.refuse_in_captures(context)?;
     let mut state = finish(guard, context);
     state.check(context)?;
     let streams: Vec<Handle> = state.last_of(context).iter().map(|token| token.stream).collect();
@@ -261,6 +262,7 @@ pub(super) fn finish(
     let clocks: Vec<Clock> = work.iter().map(|token| guard.clock_of(token.stream)).collect();
     let mut state = wait_until(guard, |state| work.iter().all(|token| state.has_ended(*token)));
     clocks.iter().for_each(|clock| state.host_follows(clock));
+    state.report.show_printed();
     changed();
     state
 }

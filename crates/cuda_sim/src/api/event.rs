@@ -28,6 +28,7 @@ api! {
 
     cuEventQuery(event: Handle) {
         let mut state = state()?;
+        refuse_captured(&mut state, event)?;
         let event = known(&state, event)?;
         state.check(event.context)?;
         if !event.token.is_none_or(|token| state.has_ended(token)) {
@@ -39,12 +40,16 @@ api! {
     }
 
     cuEventSynchronize(event: Handle) {
-        let guard = state()?;
+        let mut guard = state()?;
+        refuse_captured(&mut guard, event)?;
         let known = known(&guard, event)?;
         let (token, clock, context) = (known.token, known.clock.clone(), known.context);
         let mut state = wait_until(guard, |state| token.is_none_or(|token| state.has_ended(token)));
         state.host_follows(&clock);
-        state.check(context)
+        state.report.show_printed();
+        state.check(context)?;
+        // Why work before the event was refused.
+        token.map_or(Ok(()), |token| state.outcome(token.stream))
     }
 
     cuEventElapsedTime(milliseconds: *mut f32, from: Handle, to: Handle) { elapsed(milliseconds, from, to) }
@@ -63,36 +68,30 @@ api! {
         if flags == EXTERNAL {
             return state.enqueue(stream, Operation::Wait { event });
         }
-        let Some((graph, nodes)) = captured else {
-            return match token {
-                _ if captures => Err(Code::STREAM_CAPTURE_ISOLATION),
-                Some(token) => {
-                    state.stream_follows(stream, &clock);
-                    state.enqueue_after(stream, Operation::Empty, vec![token])
-                }
-                None => Ok(()),
-            };
-        };
-        if !state.is_capturing(graph) {
-            return Err(Code::CAPTURED_EVENT);
+        match (captured, token) {
+            (Some(captured), _) => state.wait_for_captured(stream, captured),
+            (None, _) if captures => Err(state.isolated(stream)),
+            (None, Some(token)) => {
+                state.stream_follows(stream, &clock);
+                state.enqueue_after(stream, Operation::Empty, vec![token])
+            }
+            (None, None) => Ok(()),
         }
-        if state.is_legacy(stream) {
-            return Err(Code::STREAM_CAPTURE_IMPLICIT);
-        }
-        let known = state.streams.get_mut(&stream).ok_or(Code::INVALID_HANDLE)?;
-        match &mut known.capture {
-            Some(capture) if capture.graph == graph => capture.after.extend(nodes),
-            Some(_) => return Err(Code::STREAM_CAPTURE_MERGE),
-            none => *none = Some(crate::model::Capture { graph, origin: false, after: nodes }),
-        }
-        Ok(())
     }
 }
 
-/// Returns an event that can be waited for and queried: one that a capture recorded last cannot.
+/// Returns an event.
 fn known(state: &State, event: Handle) -> Answer<&Event> {
-    let known = state.events.get(&event).ok_or(Code::INVALID_HANDLE)?;
-    if known.captured.is_some() { Err(Code::CAPTURED_EVENT) } else { Ok(known) }
+    state.events.get(&event).ok_or(Code::INVALID_HANDLE)
+}
+
+/// Refuses an event that a capture recorded last: it can be neither waited for nor queried, and the attempt makes the
+/// capture invalid.
+fn refuse_captured(state: &mut State, event: Handle) -> Answer {
+    match known(state, event)?.captured {
+        Some((graph, _)) => Err(state.invalidate(graph, Code::CAPTURED_EVENT)),
+        None => Ok(()),
+    }
 }
 
 fn record(event: Handle, stream: Handle, flags: u32) -> Answer {
@@ -110,6 +109,9 @@ fn record(event: Handle, stream: Handle, flags: u32) -> Answer {
         return state.enqueue(stream, Operation::Record { event });
     }
     if let Some(capture) = capture {
+        if capture.is_invalid {
+            return Err(Code::STREAM_CAPTURE_INVALIDATED);
+        }
         if let Some(event) = state.events.get_mut(&event) {
             event.captured = Some((capture.graph, capture.after));
         }
@@ -121,7 +123,9 @@ fn record(event: Handle, stream: Handle, flags: u32) -> Answer {
 }
 
 unsafe fn elapsed(milliseconds: *mut f32, from: Handle, to: Handle) -> Answer {
-    let state = state()?;
+    let mut state = state()?;
+    refuse_captured(&mut state, from)?;
+    refuse_captured(&mut state, to)?;
     let (from, to) = (known(&state, from)?, known(&state, to)?);
     if !from.is_timed() || !to.is_timed() {
         return Err(Code::INVALID_HANDLE);

@@ -85,6 +85,7 @@ pub(super) fn read_file(path: &str) -> Answer<Vec<u8>> {
 unsafe fn load(image: *const u8, jit: Jit) -> Answer<Handle> {
     let mut state = state()?;
     let context = state.current()?;
+    state.report.show_printed();
     // SAFETY: the caller's image.
     unsafe { load_in(&mut state, image, context, jit) }
 }

@@ -189,7 +189,10 @@ fn allocate(state: &mut State, stream: Handle, pool: Handle, bytes: usize) -> An
             state.enqueue(stream, Operation::Empty)?;
         }
         // Without an order after this call, other streams must not use it yet.
-        None => state.enqueue(stream, Operation::Allocated { address })?,
+        None => state.enqueue(stream, Operation::Allocated { address }).inspect_err(|_| {
+            // It exists, so that it can be freed.
+            let _ = state.free_block(address);
+        })?,
     }
     Ok(address)
 }

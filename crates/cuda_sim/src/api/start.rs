@@ -28,8 +28,7 @@ api! {
         if flags != 0 {
             return Err(Code::INVALID_VALUE);
         }
-        initialise();
-        Ok(())
+        initialise()
     }
 
     cuDriverGetVersion(version: *mut i32) { put(version, VERSION) }
@@ -50,9 +49,10 @@ api! {
     // docs/decisions/driver.md.
     cuGetExportTable(table: *mut *const c_void, id: *const c_void) {
         put_if(table, std::ptr::null());
+        crate::log::unsupported("cuGetExportTable");
         if !id.is_null() && id.cast::<[u8; 16]>().read_unaligned() == RUNTIME_TABLE {
             // It may ask before `cuInit`.
-            initialise();
+            initialise()?;
             state()?.report.nvidia_runtime();
         }
         Err(Code::INVALID_VALUE)
@@ -62,7 +62,10 @@ api! {
 
     cuProfilerStop() { state().map(|_| ()) }
 
-    cuProfilerInitialize(_config: *const c_char, _output: *const c_char, _mode: u32) { Err(Code::NOT_SUPPORTED) }
+    cuProfilerInitialize(_config: *const c_char, _output: *const c_char, _mode: u32) {
+        crate::log::unsupported("cuProfilerInitialize");
+        Err(Code::NOT_SUPPORTED)
+    }
 }
 
 unsafe fn put_description(

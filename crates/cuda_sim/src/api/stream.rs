@@ -2,11 +2,12 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, put, put_if};
-use crate::model::{Capture, Graph, Handle, Operation, Set, Stream};
+use crate::model::{Capture, Handle, Operation, Set, Stream};
 use crate::state::{State, state, wait_for};
 
 /// Modes of a capture: global, thread-local, relaxed.
 const MODES: u32 = 3;
+const RELAXED: u32 = 2;
 
 api! {
     cuStreamCreate(stream: *mut Handle, flags: u32) { create(stream, flags, 0) }
@@ -16,33 +17,27 @@ api! {
     }
 
     cuStreamDestroy_v2(stream: Handle) {
-        let mut state = state()?;
-        let known = state.streams.get_mut(&stream).filter(|known| !known.destroyed).ok_or(Code::INVALID_HANDLE)?;
-        known.destroyed = true;
-        if known.done == known.issued {
-            state.streams.remove(&stream);
-        }
-        Ok(())
+        state()?.destroy_stream(stream)
     }
 
     cuStreamSynchronize(stream: Handle) or cuStreamSynchronize_ptsz {
         let mut guard = state()?;
         let stream = guard.stream(stream)?;
-        refuse_in_capture(&guard, stream)?;
+        guard.refuse_in_capture(stream)?;
         wait_for(guard, stream).outcome(stream)
     }
 
     cuStreamQuery(stream: Handle) or cuStreamQuery_ptsz {
         let mut state = state()?;
         let stream = state.stream(stream)?;
-        refuse_in_capture(&state, stream)?;
+        state.refuse_in_capture(stream)?;
         state.check_stream(stream)?;
         if !state.has_ended(state.last(stream)) {
             return Err(Code::NOT_READY);
         }
         let clock = state.clock_of(stream);
         state.host_follows(&clock);
-        Ok(())
+        state.outcome(stream)
     }
 
     cuStreamGetPriority(stream: Handle, priority: *mut i32) or cuStreamGetPriority_ptsz {
@@ -75,7 +70,7 @@ api! {
         }
         let mut state = state()?;
         let enqueued = state.stream(stream)?;
-        refuse_in_capture(&state, enqueued)?;
+        state.refuse_in_capture(enqueued)?;
         state.enqueue(enqueued, Operation::Callback { function, stream, data })
     }
 
@@ -115,37 +110,15 @@ api! {
     cuStreamEndCapture(stream: Handle, graph: *mut Handle) or cuStreamEndCapture_ptsz {
         let mut state = state()?;
         let stream = state.stream(stream)?;
-        let capture = state.streams.get(&stream).and_then(|stream| stream.capture.clone()).ok_or(Code::ILLEGAL_STATE)?;
-        if !capture.origin {
-            return Err(Code::STREAM_CAPTURE_UNMATCHED);
-        }
-        // Every stream that was drawn in must have been joined: its last nodes come before one of the origin.
-        let others: Vec<Vec<Handle>> = state
-            .streams
-            .values()
-            .filter_map(|other| other.capture.as_ref().filter(|other| other.graph == capture.graph && !other.origin))
-            .map(|other| other.after.clone())
-            .collect();
-        let joined = others.iter().flatten().all(|node| is_before(&state, *node, &capture.after));
-        // What an event stands for ends with the capture; it cannot be waited for until it is recorded again.
-        for captured in state.events.values_mut().filter_map(|event| event.captured.as_mut()) {
-            if captured.0 == capture.graph {
-                captured.1.clear();
-            }
-        }
-        for other in state.streams.values_mut() {
-            other.capture = other.capture.take().filter(|other| other.graph != capture.graph);
-        }
-        if !joined {
-            put_if(graph, 0);
-            state.remove_graph(capture.graph)?;
-            return Err(Code::STREAM_CAPTURE_UNJOINED);
-        }
-        put(graph, capture.graph)
+        // Without a capture, or in another stream or thread, there is no graph either.
+        put_if(graph, 0);
+        put(graph, state.end_capture(stream)?)
     }
 
     cuStreamIsCapturing(stream: Handle, status: *mut u32) or cuStreamIsCapturing_ptsz {
-        put(status, of_stream(stream, |stream| u32::from(stream.capture.is_some()))?)
+        let mut state = state()?;
+        let stream = state.stream(stream)?;
+        put(status, status_of(&state, stream)?)
     }
 
     cuStreamGetCaptureInfo_v2(
@@ -168,9 +141,17 @@ api! {
         let mut state = state()?;
         let stream = state.stream(stream)?;
         let new = (0..count).map(|at| get(nodes.wrapping_add(at))).collect::<Answer<Vec<Handle>>>()?;
-        let capture = state.streams.get_mut(&stream).and_then(|stream| stream.capture.as_mut());
-        let capture = capture.ok_or(Code::ILLEGAL_STATE)?;
-        if flags & 1 != 0 { capture.after = new } else { capture.after.extend(new) }
+        let capture = state.streams.get(&stream).and_then(|stream| stream.capture.as_ref());
+        let Capture { graph, is_invalid, .. } = *capture.ok_or(Code::ILLEGAL_STATE)?;
+        if is_invalid {
+            return Err(Code::STREAM_CAPTURE_INVALIDATED);
+        }
+        if flags > 1 || new.iter().any(|node| state.nodes.get(node).is_none_or(|node| node.graph != graph)) {
+            return Err(Code::INVALID_VALUE);
+        }
+        if let Some(capture) = state.streams.get_mut(&stream).and_then(|stream| stream.capture.as_mut()) {
+            if flags == 1 { capture.after = new } else { capture.after.extend(new) }
+        }
         Ok(())
     }
 
@@ -208,43 +189,23 @@ unsafe fn create(place: *mut Handle, flags: u32, priority: i32) -> Answer {
 
 fn begin(stream: Handle, mode: u32) -> Answer {
     let mut state = state()?;
-    // The default stream cannot be captured.
-    if stream < 2 && !crate::entry::per_thread() {
-        return Err(Code::STREAM_CAPTURE_UNSUPPORTED);
-    }
     let stream = state.stream(stream)?;
     if mode >= MODES {
         return Err(Code::INVALID_VALUE);
     }
-    let graph = state.handle();
-    let known = state.streams.get_mut(&stream).ok_or(Code::INVALID_HANDLE)?;
-    if known.capture.is_some() {
-        return Err(Code::ILLEGAL_STATE);
-    }
-    known.capture = Some(Capture { graph, origin: true, after: Vec::new() });
-    state.graphs.insert(graph, Graph::default());
-    Ok(())
+    state.begin_capture(stream, mode == RELAXED)
 }
 
-/// Whether a node is one of these, or comes before one of them.
-fn is_before(state: &State, node: Handle, last: &[Handle]) -> bool {
-    let mut open = last.to_vec();
-    let mut seen = std::collections::HashSet::new();
-    while let Some(next) = open.pop() {
-        if next == node {
-            return true;
-        }
-        if seen.insert(next) {
-            open.extend(state.nodes.get(&next).map(|node| node.after.as_slice()).unwrap_or_default());
-        }
+/// The status of a stream's capture: none, active, or invalid.
+///
+/// # Errors
+/// `STREAM_CAPTURE_IMPLICIT` for the default stream while a stream that it waits for is captured.
+fn status_of(state: &State, stream: Handle) -> Answer<u32> {
+    if !state.implicit(stream).is_empty() {
+        return Err(Code::STREAM_CAPTURE_IMPLICIT);
     }
-    false
-}
-
-/// Refuses what a capture does not allow.
-pub(super) fn refuse_in_capture(state: &State, stream: Handle) -> Answer {
-    let captured = state.streams.get(&stream).is_some_and(|stream| stream.capture.is_some());
-    if captured { Err(Code::STREAM_CAPTURE_UNSUPPORTED) } else { Ok(()) }
+    let capture = state.streams.get(&stream).and_then(|stream| stream.capture.as_ref());
+    Ok(capture.map_or(0, |capture| if capture.is_invalid { 2 } else { 1 }))
 }
 
 type Dependencies = (*mut *const Handle, *mut *const u8, *mut usize);
@@ -258,11 +219,13 @@ unsafe fn capture_info(
 ) -> Answer {
     let mut state = state()?;
     let stream = state.stream(stream)?;
+    let known = status_of(&state, stream)?;
     let capture = state.streams.get(&stream).and_then(|stream| stream.capture.as_ref());
     // SAFETY: the caller's pointers. The list of nodes is valid until the stream's next call, as documented.
     unsafe {
-        put(status, u32::from(capture.is_some()))?;
-        if let Some(capture) = capture {
+        put(status, known)?;
+        // As documented, of an active capture only.
+        if let Some(capture) = capture.filter(|capture| !capture.is_invalid) {
             put_if(id, capture.graph as u64);
             put_if(graph, capture.graph);
             put_if(after, capture.after.as_ptr());

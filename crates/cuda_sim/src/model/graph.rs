@@ -38,6 +38,10 @@ pub struct Capture {
     pub origin: bool,
     /// The nodes that the stream's next node depends on.
     pub after: Vec<Handle>,
+    /// Whether a call that a capture does not allow has ended it; the stream leaves it with `cuStreamEndCapture`.
+    pub is_invalid: bool,
+    /// The thread that must end it, by its number; `None` for any.
+    pub thread: Option<usize>,
 }
 
 /// The number of the node's type.

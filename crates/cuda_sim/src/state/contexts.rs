@@ -73,11 +73,13 @@ impl State {
         let modules: Vec<Handle> =
             self.modules.iter().filter(|(_, module)| module.context == context).map(|(at, _)| *at).collect();
         modules.into_iter().for_each(|module| self.unload(module));
+        self.abandon_captures(context);
         self.streams.retain(|_, stream| stream.context != context);
         self.events.retain(|_, event| event.context != context);
         if let Some(Context { device, peers, .. }) = self.contexts.remove(&context) {
             peers.into_iter().for_each(|peer| self.unshare_all(peer, device));
         }
+        self.report.show_printed();
         changed();
     }
 

@@ -1,8 +1,8 @@
-//! Graphs, and the capture of streams into them.
+//! Graphs.
 
 use super::State;
 use crate::code::{Answer, Code};
-use crate::model::{Capture, Graph, Handle, Node, Operation, kind_of};
+use crate::model::{Graph, Handle, Node, Operation};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -19,27 +19,6 @@ impl State {
         self.graphs.get_mut(&graph).ok_or(Code::INVALID_VALUE)?.nodes.push(node);
         self.nodes.insert(node, Node { graph, operation, kind, after });
         Ok(node)
-    }
-
-    /// Whether a stream is still captured into a graph.
-    pub fn is_capturing(&self, graph: Handle) -> bool {
-        let mut captures = self.streams.values().filter_map(|stream| stream.capture.as_ref());
-        captures.any(|capture| capture.graph == graph)
-    }
-
-    /// Adds an operation of a stream that is captured.
-    ///
-    /// # Errors
-    /// As [`State::add_node`].
-    pub fn capture(&mut self, stream: Handle, operation: Operation) -> Answer {
-        let capture = self.streams.get(&stream).and_then(|stream| stream.capture.clone());
-        let Some(Capture { graph, after, .. }) = capture else { return Err(Code::INVALID_VALUE) };
-        let kind = kind_of(&operation);
-        let node = self.add_node(graph, kind, operation, after)?;
-        if let Some(capture) = self.streams.get_mut(&stream).and_then(|stream| stream.capture.as_mut()) {
-            capture.after = vec![node];
-        }
-        Ok(())
     }
 
     /// Returns the nodes of a graph, each after those that it depends on.

@@ -1,5 +1,6 @@
 //! All state of the driver, behind one lock: a call sees it as the calls before it left it.
 
+mod captures;
 mod contexts;
 mod execute;
 mod graphs;
@@ -16,10 +17,11 @@ use crate::model::{
     Array, Block, Context, Described, Device, Event, Executable, Function, Graph, Handle, Linker, Module, Node, Pool,
     Stream,
 };
-use crate::report::Report;
+use crate::report::{self, Report};
 use crate::settings::Settings;
 use races::Races;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The state of the driver.
@@ -50,37 +52,60 @@ pub struct State {
 static STATE: OnceLock<Mutex<State>> = OnceLock::new();
 static CHANGED: Condvar = Condvar::new();
 
-/// Creates the state, unless it exists.
-pub fn initialise() {
-    STATE.get_or_init(|| {
-        let settings = Settings::read();
-        if settings.leaks || settings.host {
-            // SAFETY: the function takes nothing and does not unwind. Exit handlers that the program registered later,
-            // such as its own frees, run before.
-            unsafe { libc::atexit(at_exit) };
-        }
-        Mutex::new(State::new(settings))
-    });
+/// Whether this process is a copy of one that had initialised the driver. As on a GPU, it cannot use it; what it would
+/// find here is its parent's, which another thread may have locked.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn forked() {
+    FORKED.store(true, Ordering::Release);
 }
 
-/// Reports the last accesses of the host, and what the program has not freed.
+/// Creates the state, unless it exists.
+///
+/// # Errors
+/// `NOT_INITIALIZED` in a process that was forked after `cuInit`.
+pub fn initialise() -> Answer {
+    if FORKED.load(Ordering::Acquire) {
+        return Err(Code::NOT_INITIALIZED);
+    }
+    STATE.get_or_init(|| {
+        // SAFETY: the functions take nothing and do not unwind. Exit handlers that the program registered later, such
+        // as its own frees, run before.
+        unsafe {
+            libc::pthread_atfork(None, None, Some(forked));
+            libc::atexit(at_exit);
+        }
+        let state = State::new(Settings::read());
+        state.report.started();
+        Mutex::new(state)
+    });
+    Ok(())
+}
+
+/// Reports the last accesses of the host, what kernels have printed that the program did not wait for (a GPU would not
+/// show it), and what the program has not freed.
 extern "C" fn at_exit() {
     let Ok(mut state) = state() else { return };
-    if !state.settings.leaks {
-        return;
+    state.report.show_printed();
+    if state.settings.leaks {
+        let blocks: Vec<(u64, Block)> = state.blocks.iter().map(|(address, block)| (*address, *block)).collect();
+        for (address, block) in blocks {
+            let name = state.block_name(address, &block);
+            state.report.leak(&name, block.bytes);
+        }
     }
-    let blocks: Vec<(u64, Block)> = state.blocks.iter().map(|(address, block)| (*address, *block)).collect();
-    for (address, block) in blocks {
-        let name = state.block_name(address, &block);
-        state.report.leak(&name, block.bytes);
-    }
+    drop(state);
+    report::show_due();
 }
 
 /// Locks the state.
 ///
 /// # Errors
-/// `NOT_INITIALIZED` before `cuInit`.
+/// `NOT_INITIALIZED` before `cuInit`, and in a process that was forked after it.
 pub fn state() -> Answer<MutexGuard<'static, State>> {
+    if FORKED.load(Ordering::Acquire) {
+        return Err(Code::NOT_INITIALIZED);
+    }
     let mut state = STATE.get().ok_or(Code::NOT_INITIALIZED)?.lock().unwrap_or_else(PoisonError::into_inner);
     state.report_host();
     Ok(state)
@@ -99,6 +124,7 @@ pub fn wait_for(guard: MutexGuard<'static, State>, stream: Handle) -> MutexGuard
     let (last, clock) = (guard.last(stream), guard.clock_of(stream));
     let mut state = wait_until(guard, |state| state.has_ended(last));
     state.host_follows(&clock);
+    state.report.show_printed();
     state
 }
 

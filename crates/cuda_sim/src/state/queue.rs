@@ -3,6 +3,7 @@
 use super::{State, changed, state};
 use crate::code::{Answer, Code};
 use crate::model::{Clock, Handle, Item, Operation, Stream, Token};
+use crate::report;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -76,13 +77,19 @@ impl State {
         mut after: Vec<Token>,
         is_awaited: bool,
     ) -> Answer {
-        let Some(this) = self.streams.get(&stream) else { return Err(Code::INVALID_HANDLE) };
+        let this = self.streams.get(&stream).ok_or(Code::INVALID_HANDLE)?;
         if this.capture.is_some() {
             return self.capture(stream, operation);
         }
+        self.refuse_implicit(stream)?;
         self.check_stream(stream)?;
+        if matches!(operation, Operation::Launch(_) | Operation::Steps(_)) {
+            // As documented, a launch shows what earlier ones have printed.
+            self.report.show_printed();
+        }
         after.extend(self.default_order(stream));
         after.retain(|token| !self.has_ended(*token));
+        let this = self.streams.get(&stream).ok_or(Code::INVALID_HANDLE)?;
         let waits = !after.is_empty() || this.busy || !this.queue.is_empty();
         let operation = if waits && !is_awaited { self.detach(operation)? } else { operation };
         let work = self.place(stream);
@@ -134,8 +141,10 @@ impl State {
             }
             // The function can tell the program that what comes before it has ended.
             self.host_follows(&before);
+            self.report.show_printed();
             // A thread of its own, without the lock: the function may wait for what the caller does next.
             let thread = std::thread::Builder::new().name("cuda_sim host function".to_owned()).spawn(move || {
+                report::show_due();
                 call();
                 resume(stream, steps);
             });

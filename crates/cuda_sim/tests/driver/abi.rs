@@ -7,6 +7,7 @@ use cuda_sim as _;
 
 unsafe extern "C" {
     pub fn cuInit(flags: u32) -> u32;
+    pub fn cuGetExportTable(table: *mut *const c_void, id: *const c_void) -> u32;
     pub fn cuGetProcAddress_v2(
         name: *const c_char,
         function: *mut *mut c_void,
@@ -131,6 +132,7 @@ unsafe extern "C" {
     pub fn cuStreamQuery(stream: usize) -> u32;
     pub fn cuStreamWaitEvent(stream: usize, event: usize, flags: u32) -> u32;
     pub fn cuStreamBeginCapture_v2(stream: usize, mode: u32) -> u32;
+    pub fn cuStreamIsCapturing(stream: usize, status: *mut u32) -> u32;
     pub fn cuStreamEndCapture(stream: usize, graph: *mut usize) -> u32;
     pub fn cuEventCreate(event: *mut usize, flags: u32) -> u32;
     pub fn cuEventRecordWithFlags(event: usize, stream: usize, flags: u32) -> u32;

@@ -13,10 +13,9 @@ fn an_event_of_a_capture_that_has_ended() {
     let mut graph = 0;
     ok(unsafe { cuStreamBeginCapture_v2(first, 0) });
     ok(unsafe { cuEventRecord(fork, first) });
+    ok(unsafe { cuStreamEndCapture(first, &mut graph) });
     assert_eq!(unsafe { cuEventQuery(fork) }, 907);
     assert_eq!(unsafe { cuEventSynchronize(fork) }, 907);
-    assert_eq!(unsafe { cuStreamWaitEvent(0, fork, 0) }, 906, "the default stream cannot be captured");
-    ok(unsafe { cuStreamEndCapture(first, &mut graph) });
     assert_eq!(unsafe { cuStreamWaitEvent(second, fork, 0) }, 907);
     ok(unsafe { cuStreamSynchronize(second) });
     assert_eq!(unsafe { cuStreamWaitEvent(0, fork, 0) }, 907);
@@ -109,4 +108,102 @@ fn waits_and_records(gate: &'static Gate, executable: usize, streams: [usize; 2]
     gate.open();
     ok(unsafe { cuEventSynchronize(after) });
     ok(unsafe { cuEventQuery(before) });
+}
+
+/// Status of a stream's capture: none, active, invalid.
+fn status(stream: usize) -> u32 {
+    let mut status = 9;
+    ok(unsafe { cuStreamIsCapturing(stream, &mut status) });
+    status
+}
+
+/// A call that a capture does not allow makes it invalid: it can only be ended, and has no graph.
+#[test]
+fn what_makes_a_capture_invalid() {
+    type Call = (&'static str, u32, fn([usize; 3]) -> u32);
+    let calls: [Call; 8] = [
+        ("a wait for the stream", 900, |[stream, ..]| unsafe { cuStreamSynchronize(stream) }),
+        ("a question about the stream", 900, |[stream, ..]| unsafe { cuStreamQuery(stream) }),
+        ("a wait for the context", 900, |_| unsafe { cuCtxSynchronize() }),
+        ("a callback", 900, |[stream, ..]| unsafe { cuStreamAddCallback(stream, 1, 0, 0) }),
+        ("a question about the event", 907, |[_, fork, _]| unsafe { cuEventQuery(fork) }),
+        ("a wait for the event", 907, |[_, fork, _]| unsafe { cuEventSynchronize(fork) }),
+        ("the default stream", 906, |[_, fork, _]| unsafe { cuStreamWaitEvent(0, fork, 0) }),
+        ("an event outside", 905, |[stream, _, outside]| unsafe { cuStreamWaitEvent(stream, outside, 0) }),
+    ];
+    start();
+    let (stream, drawn, add, data) = (stream(), stream(), function(module(), "add"), words([1; 32]));
+    for (what, code, call) in calls {
+        let (fork, outside, mut graph) = (event(), event(), 9);
+        ok(unsafe { cuEventRecord(outside, stream) });
+        ok(unsafe { cuStreamBeginCapture_v2(stream, 0) });
+        ok(launch(add, stream, &[data, 1]));
+        ok(unsafe { cuEventRecord(fork, stream) });
+        ok(unsafe { cuStreamWaitEvent(drawn, fork, 0) });
+        assert_eq!((status(stream), status(drawn)), (1, 1), "{what}");
+        assert_eq!(call([stream, fork, outside]), code, "{what}");
+        assert_eq!((status(stream), status(drawn)), (2, 2), "{what}");
+        assert_eq!(launch(add, stream, &[data, 1]), 901, "{what}");
+        assert_eq!(launch(add, drawn, &[data, 1]), 901, "{what}");
+        assert_eq!(unsafe { cuStreamWaitEvent(drawn, fork, 0) }, 901, "{what}");
+        assert_eq!(unsafe { cuStreamSynchronize(stream) }, 901, "{what}");
+        assert_eq!(unsafe { cuStreamEndCapture(stream, &mut graph) }, 901, "{what}");
+        assert_eq!((graph, status(stream), status(drawn)), (0, 0, 0), "{what}");
+        ok(unsafe { cuStreamSynchronize(drawn) });
+    }
+    assert_eq!(read(data), [1; 32]);
+}
+
+/// Streams of two captures cannot be joined.
+#[test]
+fn captures_are_not_merged() {
+    start();
+    let (first, second, fork, mut graph) = (stream(), stream(), event(), 9);
+    ok(unsafe { cuStreamBeginCapture_v2(first, 0) });
+    ok(unsafe { cuStreamBeginCapture_v2(second, 0) });
+    assert_eq!(unsafe { cuStreamBeginCapture_v2(second, 0) }, 401);
+    ok(unsafe { cuEventRecord(fork, first) });
+    assert_eq!(unsafe { cuStreamWaitEvent(second, fork, 0) }, 902);
+    assert_eq!(unsafe { cuStreamEndCapture(first, &mut graph) }, 901);
+    assert_eq!(unsafe { cuStreamEndCapture(second, &mut graph) }, 901);
+    assert_eq!(unsafe { cuStreamEndCapture(second, &mut graph) }, 401);
+}
+
+/// The default stream cannot be used while a stream that it waits for is captured.
+#[test]
+fn the_default_stream_in_a_capture() {
+    start();
+    let (mut blocking, mut graph, mut status) = (0, 9, 9);
+    let (add, data) = (function(module(), "add"), words([1; 32]));
+    ok(unsafe { cuStreamCreate(&mut blocking, 0) });
+    assert_eq!(unsafe { cuStreamBeginCapture_v2(0, 0) }, 900);
+    ok(unsafe { cuStreamBeginCapture_v2(blocking, 0) });
+    assert_eq!(unsafe { cuStreamIsCapturing(0, &mut status) }, 906);
+    ok(unsafe { cuStreamIsCapturing(blocking, &mut status) });
+    assert_eq!(status, 1, "the question leaves it as it is");
+    assert_eq!(launch(add, 0, &[data, 1]), 906);
+    assert_eq!(unsafe { cuStreamEndCapture(blocking, &mut graph) }, 901);
+    ok(launch(add, 0, &[data, 1]));
+    assert_eq!(read(data), [2; 32]);
+}
+
+/// Only the thread that began a capture ends it, unless it is relaxed.
+#[test]
+fn a_capture_ends_in_its_thread() {
+    let context = start();
+    let (first, second) = (stream(), stream());
+    ok(unsafe { cuStreamBeginCapture_v2(first, 0) });
+    ok(unsafe { cuStreamBeginCapture_v2(second, 2) });
+    let mut graph = 9;
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let mut graph = 9;
+            ok(unsafe { cuCtxSetCurrent(context) });
+            assert_eq!(unsafe { cuStreamEndCapture(first, &mut graph) }, 908);
+            assert_eq!(graph, 0);
+            ok(unsafe { cuStreamEndCapture(second, &mut graph) });
+        });
+        other.join().expect("the right codes");
+    });
+    ok(unsafe { cuStreamEndCapture(first, &mut graph) });
 }

@@ -1,5 +1,7 @@
-//! Races between works and the host.
+//! Races between works and the host. Each test has a process of its own: while another thread's work runs, the host's
+//! accesses are not noticed.
 
+use super::process::is_alone;
 use super::*;
 
 /// The title of the report of a race of the host with work of a stream. A call shows what was noted before.
@@ -30,6 +32,9 @@ fn word(address: u64) -> *mut u32 {
 
 #[test]
 fn the_host_reads_too_early() {
+    if !is_alone("host::the_host_reads_too_early") {
+        return;
+    }
     start();
     let (early, late, add) = (stream(), stream(), function(module(), "add"));
     let data = managed(128);
@@ -50,6 +55,9 @@ fn the_host_reads_too_early() {
 /// The source of a copy may be read by the host, and not be written.
 #[test]
 fn the_host_overwrites_what_is_copied() {
+    if !is_alone("host::the_host_overwrites_what_is_copied") {
+        return;
+    }
     start();
     let (stream, data, source) = (stream(), words([0; 32]), pinned(128));
     unsafe { word(source).write_volatile(7) };
@@ -67,6 +75,9 @@ fn the_host_overwrites_what_is_copied() {
 /// The parts of a page that no work accesses are the host's.
 #[test]
 fn other_bytes_are_free() {
+    if !is_alone("host::other_bytes_are_free") {
+        return;
+    }
     start();
     let (stream, add, data) = (stream(), function(module(), "add"), managed(3 * 4096));
     ok(launch(add, stream, &[data, 5]));
@@ -85,6 +96,9 @@ fn other_bytes_are_free() {
 /// Flags that kernels update atomically are what the host may watch.
 #[test]
 fn the_host_may_read_what_is_atomic() {
+    if !is_alone("host::the_host_may_read_what_is_atomic") {
+        return;
+    }
     start();
     let (stream, total, data) = (stream(), function(module(), "total"), managed(4));
     ok(launch(total, stream, &[data]));

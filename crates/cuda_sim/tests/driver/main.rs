@@ -16,6 +16,7 @@ mod host;
 mod memory;
 mod modules;
 mod pools;
+mod process;
 mod properties;
 mod races;
 mod streams;
@@ -26,7 +27,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Kernels of the tests: `add(data, value)` adds to each of 32 words, `count()` increments a variable of the module,
 /// `wild(data)` writes past the end, `racy(data)` lets two warps write one word,
-/// `total(sum)` adds 1 to a word atomically in each thread.
+/// `total(sum)` adds 1 to a word atomically in each thread, `say()` prints a line.
 const PTX: &str = include_str!("kernels.ptx");
 
 /// Where the driver appends findings.
