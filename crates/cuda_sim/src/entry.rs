@@ -102,6 +102,21 @@ pub unsafe fn put<T>(place: *mut T, value: T) -> Answer {
     Ok(())
 }
 
+/// Makes something and writes it through a pointer of the caller; for a null pointer, nothing is made.
+///
+/// # Errors
+/// `INVALID_VALUE` for a null pointer, and those of `make`.
+///
+/// # Safety
+/// As for [`put`].
+pub unsafe fn put_made<T>(place: *mut T, make: impl FnOnce() -> Answer<T>) -> Answer {
+    if place.is_null() {
+        return Err(Code::INVALID_VALUE);
+    }
+    // SAFETY: by contract.
+    unsafe { put(place, make()?) }
+}
+
 /// As [`put`], if the caller wants the result.
 ///
 /// # Safety

@@ -2,7 +2,7 @@
 
 use super::context::finish;
 use crate::code::{Answer, Code};
-use crate::entry::{api, get, put};
+use crate::entry::{api, get, put, put_made};
 use crate::model::{Array, Descriptor3D, Handle, Held, Kind, Side, channel_bytes};
 use crate::state::state;
 
@@ -22,10 +22,12 @@ const CUBE: u32 = 4;
 api! {
     cuArrayCreate_v2(array: *mut Handle, descriptor: *const Descriptor) {
         let Descriptor { width, height, format, channels } = get(descriptor)?;
-        put(array, create(Descriptor3D { width, height, depth: 0, format, channels, flags: 0 })?)
+        put_made(array, || create(Descriptor3D { width, height, depth: 0, format, channels, flags: 0 }))
     }
 
-    cuArray3DCreate_v2(array: *mut Handle, descriptor: *const Descriptor3D) { put(array, create(get(descriptor)?)?) }
+    cuArray3DCreate_v2(array: *mut Handle, descriptor: *const Descriptor3D) {
+        put_made(array, || create(get(descriptor)?))
+    }
 
     cuArrayDestroy(array: Handle) {
         let guard = state()?;

@@ -1,7 +1,7 @@
 //! Contexts.
 
 use crate::code::{Answer, Code};
-use crate::entry::{api, put, put_if};
+use crate::entry::{api, put, put_if, put_made};
 use crate::model::{Clock, Device, Handle, pop, push, replace, top};
 use crate::state::{State, changed, state, wait_until};
 
@@ -10,10 +10,12 @@ const API_VERSION: u32 = 3020;
 
 api! {
     cuDevicePrimaryCtxRetain(context: *mut Handle, device: i32) {
-        let mut state = state()?;
-        let primary = primary(&mut state, device)?;
-        state.device(device)?.retained += 1;
-        put(context, primary)
+        put_made(context, || {
+            let mut state = state()?;
+            let primary = primary(&mut state, device)?;
+            state.device(device)?.retained += 1;
+            Ok(primary)
+        })
     }
 
     cuDevicePrimaryCtxRelease_v2(device: i32) { release(device) }
@@ -231,12 +233,16 @@ fn given_or_bound(state: &State, context: Handle) -> Answer<Handle> {
 }
 
 unsafe fn create(place: *mut Handle, flags: u32, device: i32) -> Answer {
-    let mut state = state()?;
-    let device = state.device(device)?.number;
-    let context = state.create_context(device, flags);
+    let make = || {
+        let mut state = state()?;
+        let device = state.device(device)?.number;
+        let context = state.create_context(device, flags);
+        // It becomes the current one, if the thread's stack has room for it.
+        push(context).inspect_err(|_| state.destroy_context(context))?;
+        Ok(context)
+    };
     // SAFETY: the caller's pointer.
-    unsafe { put(place, context) }?;
-    push(context)
+    unsafe { put_made(place, make) }
 }
 
 unsafe fn put_device(place: *mut i32, context: Handle) -> Answer {

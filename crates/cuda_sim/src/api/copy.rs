@@ -3,14 +3,17 @@
 use super::array::place;
 use crate::code::{Answer, Code};
 use crate::entry::{api, get};
-use crate::model::{Copy, Handle, Kind, Operation, Side};
-use crate::state::{State, state, wait_for};
+use crate::model::{Copy, Descriptor3D, Handle, Kind, Operation, Side};
+use crate::state::{State, state, wait_for, wait_until};
 
 /// Memory types of the structures: host, device, array, unified.
 const HOST: u32 = 1;
 const DEVICE: u32 = 2;
 const ARRAY: u32 = 3;
 const UNIFIED: u32 = 4;
+
+/// Greatest number of bytes of ordinary memory that are set aside for a copy that runs later.
+const STAGED: u64 = 64 << 10;
 
 /// One side of a copy in two dimensions.
 #[repr(C)]
@@ -162,7 +165,8 @@ fn later(to: (u64, Kind), from: (u64, Kind), bytes: usize, stream: Handle) -> An
 }
 
 /// Enqueues a copy; without a stream, in the default stream. As documented, only a copy between two places in device
-/// memory is not waited for then; and with a stream, a copy to memory that is not page-locked is.
+/// memory is not waited for then; and with a stream, a copy to memory that is not page-locked is, and a large copy from
+/// such memory is until it has been read.
 fn run(copy: Copy, stream: Option<Handle>) -> Answer {
     let mut guard = state()?;
     let enqueued = guard.stream(stream.unwrap_or(0))?;
@@ -173,11 +177,18 @@ fn run(copy: Copy, stream: Option<Handle>) -> Answer {
         None => !guard.is_device(copy.from) || !guard.is_device(copy.to),
         Some(_) => !guard.is_known(copy.to),
     };
+    let bytes = copy.width.saturating_mul(copy.height).saturating_mul(copy.depth);
+    let is_large = bytes > STAGED && !guard.is_known(copy.from);
+    if !waits && !is_large {
+        return guard.enqueue(enqueued, Operation::Copy(copy));
+    }
+    guard.enqueue_awaited(enqueued, Operation::Copy(copy))?;
     if waits {
-        guard.enqueue_awaited(enqueued, Operation::Copy(copy))?;
         return wait_for(guard, enqueued).outcome(enqueued);
     }
-    guard.enqueue(enqueued, Operation::Copy(copy))
+    // Unlike the waits above, this one is not promised: it orders nothing.
+    let last = guard.last(enqueued);
+    wait_until(guard, |state| state.has_ended(last)).outcome(enqueued)
 }
 
 fn in_array(array: Handle, offset: usize) -> Answer<Side> {
@@ -203,7 +214,8 @@ fn solid(copy: Copy3D, stream: Option<Handle>) -> Answer {
 /// Returns the copy that a structure describes.
 ///
 /// # Errors
-/// `INVALID_VALUE` for a type of memory that does not exist, or rows that are longer than the pitch; `INVALID_HANDLE`
+/// `INVALID_VALUE` for a type of memory that does not exist, rows that are longer than the pitch, or a part that an
+/// array does not have; `INVALID_HANDLE`
 /// for an array that does not exist.
 pub(super) fn described(state: &State, copy: &Copy3D) -> Answer<Copy> {
     let side = |solid: &Solid| -> Answer<Side> {
@@ -218,6 +230,15 @@ pub(super) fn described(state: &State, copy: &Copy3D) -> Answer<Copy> {
             ARRAY => {
                 let array = state.arrays.get(&solid.array).ok_or(Code::INVALID_HANDLE)?;
                 let (row, plane) = array.strides();
+                let Descriptor3D { height, depth, .. } = array.descriptor;
+                let extents = [row as usize, height.max(1), depth.max(1)];
+                let firsts = [solid.x, solid.y, solid.z].into_iter().zip([copy.width, copy.height, copy.depth]);
+                let is_in = |((first, count), extent): ((usize, usize), usize)| {
+                    first.checked_add(count).is_some_and(|end| end <= extent)
+                };
+                if !firsts.zip(extents).all(is_in) {
+                    return Err(Code::INVALID_VALUE);
+                }
                 (array.address, Kind::Device, row as usize, plane as usize)
             }
             _ => return Err(Code::INVALID_VALUE),

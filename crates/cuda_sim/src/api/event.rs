@@ -1,7 +1,7 @@
 //! Events.
 
 use crate::code::{Answer, Code};
-use crate::entry::{api, put};
+use crate::entry::{api, put, put_made};
 use crate::model::{Clock, Event, Handle, Operation};
 use crate::state::{State, state, wait_until};
 
@@ -10,12 +10,14 @@ const EXTERNAL: u32 = 1;
 
 api! {
     cuEventCreate(event: *mut Handle, flags: u32) {
-        let mut state = state()?;
-        let context = state.current()?;
-        let new = state.handle();
-        let clock = Clock::default();
-        state.events.insert(new, Event { context, flags, token: None, clock, time: None, captured: None });
-        put(event, new)
+        put_made(event, || {
+            let mut state = state()?;
+            let context = state.current()?;
+            let new = state.handle();
+            let clock = Clock::default();
+            state.events.insert(new, Event { context, flags, token: None, clock, time: None, captured: None });
+            Ok(new)
+        })
     }
 
     cuEventDestroy_v2(event: Handle) { state()?.events.remove(&event).map(|_| ()).ok_or(Code::INVALID_HANDLE) }
@@ -97,7 +99,8 @@ fn refuse_captured(state: &mut State, event: Handle) -> Answer {
 fn record(event: Handle, stream: Handle, flags: u32) -> Answer {
     let mut state = state()?;
     let stream = state.stream(stream)?;
-    if !state.events.contains_key(&event) {
+    let of_stream = state.streams.get(&stream).map(|stream| stream.context);
+    if Some(known(&state, event)?.context) != of_stream {
         return Err(Code::INVALID_HANDLE);
     }
     let capture = state.streams.get(&stream).and_then(|stream| stream.capture.clone());

@@ -3,7 +3,7 @@
 use super::copy::{Copy3D, described};
 use super::node::{Fill, Host, Kernel, Kernel2, launch, plain, replace_launch, set};
 use crate::code::{Answer, Code};
-use crate::entry::{api, get, put, put_if, put_list};
+use crate::entry::{api, get, put, put_if, put_list, put_made};
 use crate::model::{Clock, Executable, Graph, Handle, Operation, Token};
 use crate::state::{State, state};
 use std::ffi::c_char;
@@ -33,17 +33,19 @@ const TOPOLOGY: u32 = 2;
 
 api! {
     cuGraphCreate(graph: *mut Handle, _flags: u32) {
-        let mut state = state()?;
-        let new = state.handle();
-        state.graphs.insert(new, Graph::default());
-        put(graph, new)
+        put_made(graph, || {
+            let mut state = state()?;
+            let new = state.handle();
+            state.graphs.insert(new, Graph::default());
+            Ok(new)
+        })
     }
 
     cuGraphDestroy(graph: Handle) {
         state()?.remove_graph(graph)
     }
 
-    cuGraphClone(copy: *mut Handle, graph: Handle) { put(copy, state()?.clone_graph(graph)?) }
+    cuGraphClone(copy: *mut Handle, graph: Handle) { put_made(copy, || state()?.clone_graph(graph)) }
 
     cuGraphGetNodes(graph: Handle, nodes: *mut Handle, count: *mut usize) {
         let known = state()?.graphs.get(&graph).ok_or(Code::INVALID_VALUE)?.nodes.clone();
@@ -70,8 +72,8 @@ api! {
     cuGraphInstantiateWithParams(
         executable: *mut Handle, graph: Handle, parameters: *mut Instantiate,
     ) or cuGraphInstantiateWithParams_ptsz {
-        instantiate(executable, graph)?;
         let given = get(parameters)?;
+        instantiate(executable, graph)?;
         put(parameters, Instantiate { result: 0, node: 0, ..given })
     }
 
@@ -196,13 +198,17 @@ fn events(steps: &[Operation], waited: &mut Vec<Handle>, recorded: &mut Vec<Hand
 }
 
 unsafe fn instantiate(place: *mut Handle, graph: Handle) -> Answer {
+    // SAFETY: the caller's pointer.
+    unsafe { put_made(place, || make_executable(graph)) }
+}
+
+fn make_executable(graph: Handle) -> Answer<Handle> {
     let mut state = state()?;
     let steps = state.sorted(graph)?;
     let memory = state.graphs.get(&graph).map(|graph| graph.memory.clone()).unwrap_or_default();
     let executable = state.handle();
     state.executables.insert(executable, Executable { steps, memory });
-    // SAFETY: the caller's pointer.
-    unsafe { put(place, executable) }
+    Ok(executable)
 }
 
 /// Takes over the operations of another graph of the same shape.

@@ -1,12 +1,17 @@
 //! Memory of the host that kernels access: page-locked, registered and managed.
 
 use crate::code::{Answer, Code};
-use crate::entry::{api, put};
+use crate::entry::{api, put, put_made};
 use crate::model::{Handle, Held, Operation};
 use crate::state::state;
 
 /// Flags of page-locked memory: for all contexts, mapped, write-combined.
 const FLAGS: u32 = 7;
+/// Flags of a registration: for all contexts, and mapped, have no effect; the memory belongs to another device, or
+/// kernels only read it. Device attributes say that those two are not supported.
+const DEVICE_MEMORY: u32 = 4;
+const READ_ONLY: u32 = 8;
+const REGISTER_FLAGS: u32 = 16;
 /// Flags of managed memory: attached to all streams, or to the host.
 const GLOBAL: u32 = 1;
 const HOST: u32 = 2;
@@ -16,10 +21,10 @@ api! {
         if flags & !FLAGS != 0 {
             return Err(Code::INVALID_VALUE);
         }
-        put(address, allocate(bytes, Held::Pinned(flags))?)
+        put_made(address, || allocate(bytes, Held::Pinned(flags)))
     }
 
-    cuMemAllocHost_v2(address: *mut u64, bytes: usize) { put(address, allocate(bytes, Held::Pinned(2))?) }
+    cuMemAllocHost_v2(address: *mut u64, bytes: usize) { put_made(address, || allocate(bytes, Held::Pinned(2))) }
 
     cuMemFreeHost(address: u64) {
         if address == 0 {
@@ -32,7 +37,13 @@ api! {
         let mut state = state()?;
         let context = state.current()?;
         let device = state.current_device()?.number;
-        state.register(device, context, address, bytes as u64, flags)
+        match flags {
+            REGISTER_FLAGS.. => return Err(Code::INVALID_VALUE),
+            _ if flags & DEVICE_MEMORY != 0 => crate::log::unsupported("cuMemHostRegister of memory of another device"),
+            _ if flags & READ_ONLY != 0 => crate::log::unsupported("cuMemHostRegister of memory that is only read"),
+            _ => return state.register(device, context, address, bytes as u64, flags),
+        }
+        Err(Code::NOT_SUPPORTED)
     }
 
     cuMemHostUnregister(address: u64) {
@@ -59,7 +70,7 @@ api! {
         if flags != GLOBAL && flags != HOST {
             return Err(Code::INVALID_VALUE);
         }
-        put(address, allocate(bytes, Held::Managed)?)
+        put_made(address, || allocate(bytes, Held::Managed))
     }
 
     cuMemPrefetchAsync(address: u64, bytes: usize, _device: i32, stream: Handle) or cuMemPrefetchAsync_ptsz {

@@ -115,6 +115,13 @@ unsafe fn enqueue(function: Handle, shape: Shape, stream: Handle, parameters: Pa
     let stream = state.stream(stream)?;
     // SAFETY: the caller's parameters.
     let launch = unsafe { prepare(&mut state, function, shape, parameters) }?;
+    let module = state.functions.get(&function).and_then(|function| state.modules.get(&function.module));
+    let (home, of_stream) = (module.map_or(0, |module| module.context), state.streams.get(&stream));
+    // A library's kernel has no context of its own.
+    if home != 0 && of_stream.is_some_and(|stream| stream.context != home) {
+        state.report.note("a kernel is launched in a stream of another context than that of its module");
+        return Err(Code::INVALID_HANDLE);
+    }
     state.enqueue(stream, Operation::Launch(launch))
 }
 

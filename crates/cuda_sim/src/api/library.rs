@@ -2,7 +2,7 @@
 
 use super::module::{compiler_options, entries, load_in, put_functions, put_global, read_file, unload};
 use crate::code::Code;
-use crate::entry::{api, name, put};
+use crate::entry::{api, name, put, put_made};
 use crate::model::Handle;
 use crate::state::state;
 use std::ffi::{c_char, c_void};
@@ -13,7 +13,7 @@ api! {
         _library_options: *const u32, _library_values: *const *mut c_void, _library_count: u32,
     ) {
         let jit = compiler_options(count, options, values)?;
-        put(library, load_in(&mut *state()?, code, 0, jit)?)
+        put_made(library, || load_in(&mut *state()?, code, 0, jit))
     }
 
     cuLibraryLoadFromFile(
@@ -22,7 +22,7 @@ api! {
     ) {
         let image = read_file(&name(path)?)?;
         let jit = compiler_options(count, options, values)?;
-        put(library, load_in(&mut *state()?, image.as_ptr(), 0, jit)?)
+        put_made(library, || load_in(&mut *state()?, image.as_ptr(), 0, jit))
     }
 
     cuLibraryUnload(library: Handle) {

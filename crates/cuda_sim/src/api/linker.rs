@@ -20,9 +20,11 @@ api! {
     cuLinkCreate_v2(count: u32, options: *const u32, values: *const *mut c_void, linker: *mut Handle) {
         let jit = compiler_options(count, options, values)?;
         let mut state = state()?;
+        let context = state.current()?;
         let new = state.handle();
-        state.linkers.insert(new, Linker { texts: Vec::new(), output: None, runtime: false, jit });
-        put(linker, new)
+        put(linker, new)?;
+        state.linkers.insert(new, Linker { context, texts: Vec::new(), output: None, runtime: false, jit });
+        Ok(())
     }
 
     cuLinkAddData_v2(

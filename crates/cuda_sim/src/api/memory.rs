@@ -1,7 +1,7 @@
 //! Device memory.
 
 use crate::code::{Answer, Code};
-use crate::entry::{api, put, put_if};
+use crate::entry::{api, put, put_if, put_made};
 use crate::model::Held;
 use crate::state::state;
 
@@ -9,10 +9,10 @@ use crate::state::state;
 const PITCH: usize = 512;
 
 api! {
-    cuMemAlloc_v2(address: *mut u64, bytes: usize) { put(address, allocate(bytes)?) }
+    cuMemAlloc_v2(address: *mut u64, bytes: usize) { put_made(address, || allocate(bytes)) }
 
     cuMemAllocPitch_v2(address: *mut u64, pitch: *mut usize, width: usize, height: usize, element: u32) {
-        if !matches!(element, 4 | 8 | 16) {
+        if !matches!(element, 4 | 8 | 16) || address.is_null() || pitch.is_null() {
             return Err(Code::INVALID_VALUE);
         }
         let row = width.checked_next_multiple_of(PITCH).ok_or(Code::OUT_OF_MEMORY)?;
@@ -29,6 +29,8 @@ api! {
         let current = guard.current()?;
         let context = guard.block_at(address).map_or(current, |(_, block)| block.context);
         let mut state = super::context::finish(guard, context);
+        // It may have waited for a kernel that faults.
+        state.check(current)?;
         let is_ours = |held| matches!(held, Held::Device | Held::Pool(_) | Held::Managed);
         match state.block_at(address) {
             Some((start, block)) if start == address && is_ours(block.held) => state.free_block(address).map(|_| ()),

@@ -2,7 +2,7 @@
 
 use super::context::finish;
 use crate::code::{Answer, Code};
-use crate::entry::{api, get, name, put, put_if};
+use crate::entry::{api, get, name, put, put_if, put_made};
 use crate::host_memory;
 use crate::image::{Refused, limit_registers, logged, text};
 use crate::model::{Handle, Jit};
@@ -18,18 +18,18 @@ const INFO_LOG_SIZE: u32 = 4;
 api! {
     cuModuleLoad(module: *mut Handle, path: *const c_char) {
         let image = read_file(&name(path)?)?;
-        put(module, load(image.as_ptr(), Jit::default())?)
+        put_made(module, || load(image.as_ptr(), Jit::default()))
     }
 
-    cuModuleLoadData(module: *mut Handle, image: *const u8) { put(module, load(image, Jit::default())?) }
+    cuModuleLoadData(module: *mut Handle, image: *const u8) { put_made(module, || load(image, Jit::default())) }
 
-    cuModuleLoadFatBinary(module: *mut Handle, image: *const u8) { put(module, load(image, Jit::default())?) }
+    cuModuleLoadFatBinary(module: *mut Handle, image: *const u8) { put_made(module, || load(image, Jit::default())) }
 
     cuModuleLoadDataEx(
         module: *mut Handle, image: *const u8, count: u32, options: *const u32, values: *const *mut c_void,
     ) {
         let jit = compiler_options(count, options, values)?;
-        put(module, load(image, jit)?)
+        put_made(module, || load(image, jit))
     }
 
     cuModuleUnload(module: Handle) {

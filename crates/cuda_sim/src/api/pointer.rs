@@ -80,6 +80,12 @@ impl Value {
     }
 }
 
+/// Tokens are for a module of the Linux kernel, and there is none.
+fn no_tokens() -> Code {
+    crate::log::unsupported("CU_POINTER_ATTRIBUTE_P2P_TOKENS");
+    Code::NOT_SUPPORTED
+}
+
 /// The value of an attribute that an address does not have.
 fn empty(attribute: u32) -> Value {
     match attribute {
@@ -107,7 +113,8 @@ fn value(state: &State, attribute: u32, address: u64) -> Answer<Option<Value>> {
             RANGE_SIZE | MAPPING_SIZE => Value::Long(bytes),
             ACCESS_FLAGS => Value::Int(3),
             HOST_POINTER => return Ok(None),
-            attribute if attribute == P2P_TOKENS || attribute > LOCALITY_DOMAIN => return Err(Code::INVALID_VALUE),
+            P2P_TOKENS => return Err(no_tokens()),
+            attribute if attribute > LOCALITY_DOMAIN => return Err(Code::INVALID_VALUE),
             MAPPED => Value::Byte(1),
             CONTEXT => Value::Long(state.devices[device].primary.unwrap_or(0) as u64),
             _ => empty(attribute),
@@ -135,7 +142,7 @@ fn value(state: &State, attribute: u32, address: u64) -> Answer<Option<Value>> {
         IS_LEGACY_IPC | IS_GPU_DIRECT | IS_DECOMPRESSED_BY_HARDWARE | ALLOWED_HANDLES | LOCALITY_DOMAIN => {
             empty(attribute)
         }
-        // Tokens are for a module of the Linux kernel.
+        P2P_TOKENS => return Err(no_tokens()),
         _ => return Err(Code::INVALID_VALUE),
     }))
 }

@@ -1,7 +1,7 @@
 //! Memory that is allocated and freed in stream order, and pools.
 
 use crate::code::{Answer, Code};
-use crate::entry::{api, get, list, put};
+use crate::entry::{api, get, list, put, put_made};
 use crate::model::{Handle, Held, Operation, Pool};
 use crate::state::{State, state};
 use std::ffi::c_void;
@@ -54,7 +54,7 @@ api! {
         let context = state.streams.get(&stream).map_or(0, |stream| stream.context);
         let device = state.contexts.get(&context).map_or(0, |context| context.device);
         let pool = state.devices[device].pool;
-        put(address, allocate(&mut state, stream, pool, bytes)?)
+        put_made(address, || allocate(&mut state, stream, pool, bytes))
     }
 
     cuMemAllocFromPoolAsync(
@@ -62,7 +62,7 @@ api! {
     ) or cuMemAllocFromPoolAsync_ptsz {
         let mut state = state()?;
         let stream = state.stream(stream)?;
-        put(address, allocate(&mut state, stream, pool, bytes)?)
+        put_made(address, || allocate(&mut state, stream, pool, bytes))
     }
 
     cuMemFreeAsync(address: u64, stream: Handle) or cuMemFreeAsync_ptsz {

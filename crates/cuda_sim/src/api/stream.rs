@@ -1,7 +1,7 @@
 //! Streams, and functions of the host in them.
 
 use crate::code::{Answer, Code};
-use crate::entry::{api, get, put, put_if};
+use crate::entry::{api, get, put, put_if, put_made};
 use crate::model::{Capture, Handle, Operation, Set, Stream};
 use crate::state::{State, state, wait_for};
 
@@ -176,15 +176,18 @@ fn of_stream<T>(stream: Handle, property: impl FnOnce(&Stream) -> T) -> Answer<T
 }
 
 unsafe fn create(place: *mut Handle, flags: u32, priority: i32) -> Answer {
-    let mut state = state()?;
-    let context = state.current()?;
-    if flags > 1 {
-        return Err(Code::INVALID_VALUE);
-    }
-    let stream = state.handle();
-    state.streams.insert(stream, Stream::new(context, flags, priority));
+    let make = || {
+        let mut state = state()?;
+        let context = state.current()?;
+        if flags > 1 {
+            return Err(Code::INVALID_VALUE);
+        }
+        let stream = state.handle();
+        state.streams.insert(stream, Stream::new(context, flags, priority));
+        Ok(stream)
+    };
     // SAFETY: the caller's pointer.
-    unsafe { put(place, stream) }
+    unsafe { put_made(place, make) }
 }
 
 fn begin(stream: Handle, mode: u32) -> Answer {

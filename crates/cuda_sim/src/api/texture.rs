@@ -1,7 +1,7 @@
 //! Texture and surface objects.
 
 use crate::code::{Answer, Code};
-use crate::entry::{api, get, put};
+use crate::entry::{api, get, put, put_made};
 use crate::model::{Described, Handle, Resource, Sampling, channel_bytes};
 use crate::state::{State, state};
 use ptx_sim::texture::{AddressMode, Channel, Filter, Format, Layout, Texture};
@@ -25,7 +25,7 @@ api! {
             crate::log::unsupported("cuTexObjectCreate with a resource view");
             return Err(Code::NOT_SUPPORTED);
         }
-        put(texture, create(get(resource)?, Some(get(sampling)?))?)
+        put_made(texture, || create(get(resource)?, Some(get(sampling)?)))
     }
 
     cuSurfObjectCreate(surface: *mut u64, resource: *const Resource) {
@@ -33,7 +33,7 @@ api! {
         if resource.kind != ARRAY {
             return Err(Code::INVALID_VALUE);
         }
-        put(surface, create(resource, None)?)
+        put_made(surface, || create(resource, None))
     }
 
     cuTexObjectDestroy(texture: u64) { destroy(texture) }

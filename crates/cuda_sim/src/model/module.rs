@@ -48,6 +48,7 @@ pub struct Facts {
 
 /// A linker's inputs.
 pub struct Linker {
+    pub context: Handle,
     pub texts: Vec<String>,
     /// The linked text with a zero byte at its end, which the program may read until it destroys the linker.
     pub output: Option<Box<[u8]>>,

@@ -70,6 +70,7 @@ impl State {
         }
         self.arrays.retain(|_, array| self.blocks.contains_key(&array.address));
         self.textures.retain(|_, texture| texture.context != context);
+        self.linkers.retain(|_, linker| linker.context != context);
         let modules: Vec<Handle> =
             self.modules.iter().filter(|(_, module)| module.context == context).map(|(at, _)| *at).collect();
         modules.into_iter().for_each(|module| self.unload(module));

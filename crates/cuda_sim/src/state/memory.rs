@@ -62,14 +62,11 @@ impl State {
     /// Lets kernels access memory of the program.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for memory that is not readable and writable, `NOT_SUPPORTED` if it is to be read-only,
-    /// `HOST_MEMORY_ALREADY_REGISTERED` if some of it is registered.
+    /// `INVALID_VALUE` for memory that is not readable and writable, `HOST_MEMORY_ALREADY_REGISTERED` if some of it is
+    /// registered.
     pub fn register(&mut self, device: usize, context: Handle, memory: u64, bytes: u64, flags: u32) -> Answer {
         let end = memory.checked_add(bytes).ok_or(Code::INVALID_VALUE)?;
         let start = NonNull::new(memory as usize as *mut u8).filter(|_| bytes > 0).ok_or(Code::INVALID_VALUE)?;
-        if flags & READ_ONLY != 0 {
-            return Err(Code::NOT_SUPPORTED);
-        }
         if Mapped::read().is_some_and(|mapped| !mapped.contains(memory..end)) {
             return Err(Code::INVALID_VALUE);
         }
@@ -219,10 +216,6 @@ impl State {
         Ok(format!("{} {}", held.function(), on.allocations))
     }
 }
-
-/// Flag of `cuMemHostRegister`: kernels only read the memory, which may then be read-only for the host, too. The
-/// device attribute says that this is not supported.
-const READ_ONLY: u32 = 8;
 
 fn unmap(device: &mut Device, address: u64) {
     // A registered address that is not a multiple of 8 lies in an allocation that starts before it.

@@ -36,6 +36,7 @@ unsafe extern "C" {
     pub fn cuCtxSynchronize() -> u32;
     pub fn cuCtxEnablePeerAccess(peer: usize, flags: u32) -> u32;
     pub fn cuMemAlloc_v2(address: *mut u64, bytes: usize) -> u32;
+    pub fn cuMemAllocPitch_v2(address: *mut u64, pitch: *mut usize, width: usize, height: usize, element: u32) -> u32;
     pub fn cuMemFree_v2(address: u64) -> u32;
     pub fn cuMemAllocAsync(address: *mut u64, bytes: usize, stream: usize) -> u32;
     pub fn cuMemFreeAsync(address: u64, stream: usize) -> u32;

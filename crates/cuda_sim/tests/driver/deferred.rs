@@ -100,3 +100,66 @@ fn a_library_kernel_runs_on_the_device_of_its_stream() {
     ok(unsafe { cuCtxSynchronize() });
     assert_eq!(read(data), [3; 32]);
 }
+
+/// Calls that wait for a kernel return its fault: a free, and a fill of memory of the host.
+#[test]
+fn what_waits_for_a_fault_returns_it() {
+    static GATES: [Gate; 2] = [const { Gate(Mutex::new(false), std::sync::Condvar::new()) }; 2];
+    for (gate, frees) in GATES.iter().zip([true, false]) {
+        let context = start();
+        let (mut blocking, mut pinned, data) = (0, 0, words([0; 32]));
+        let wild = function(module(), "wild");
+        ok(unsafe { cuStreamCreate(&mut blocking, 0) });
+        ok(unsafe { cuMemHostAlloc(&mut pinned, 128, 0) });
+        gate.close(blocking);
+        ok(launch(wild, blocking, &[data]));
+        // The call waits until the gate is open, as the kernel does.
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                ok(unsafe { cuCtxSetCurrent(context) });
+                gate.open();
+            });
+            let code = if frees { unsafe { cuMemFree_v2(data) } } else { unsafe { cuMemsetD32_v2(pinned, 1, 32) } };
+            assert_eq!(code, 700, "frees: {frees}");
+        });
+    }
+}
+
+/// A large copy from memory that is not page-locked reads it when its turn comes, and the call waits for that.
+#[test]
+fn a_large_copy_is_not_set_aside() {
+    static GATE: Gate = Gate(Mutex::new(false), std::sync::Condvar::new());
+    start();
+    let (stream, mut data, mut back) = (stream(), 0, vec![0_u32; 1 << 18]);
+    let host: Vec<std::sync::atomic::AtomicU32> = (0..1 << 18).map(std::sync::atomic::AtomicU32::new).collect();
+    let begun = std::sync::Barrier::new(2);
+    ok(unsafe { cuMemAlloc_v2(&mut data, 1 << 20) });
+    GATE.close(stream);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            begun.wait();
+            // Time for a call that does not wait to return.
+            for _ in 0..1000 {
+                assert_eq!(unsafe { cuStreamQuery(stream) }, NOT_READY);
+            }
+            host[0].store(99, Ordering::SeqCst);
+            GATE.open();
+        });
+        begun.wait();
+        ok(unsafe { cuMemcpyHtoDAsync_v2(data, host.as_ptr() as u64, 1 << 20, stream) });
+        assert!(*GATE.lock(), "the call has waited");
+    });
+    ok(unsafe { cuMemcpyDtoH_v2(back.as_mut_ptr() as u64, data, 1 << 20) });
+    assert_eq!((back[0], back[1], back[(1 << 18) - 1]), (99, 1, (1 << 18) - 1));
+}
+
+/// An event and a stream, and a kernel and a stream, belong to one context.
+#[test]
+fn streams_of_another_context() {
+    start();
+    let (add, event, data) = (function(module(), "add"), event(), words([0; 32]));
+    start();
+    let stream = stream();
+    assert_eq!(launch(add, stream, &[data, 1]), 400);
+    assert_eq!(unsafe { cuEventRecord(event, stream) }, 400);
+}

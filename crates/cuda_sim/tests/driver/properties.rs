@@ -37,7 +37,7 @@ fn attributes_of_an_address() {
     ok(unsafe { cuPointerGetAttribute((&raw mut domain).cast(), 22, data) });
     assert_eq!((byte, domain), (0, -1));
     let mut tokens = [0_u64; 2];
-    assert_eq!(unsafe { cuPointerGetAttribute(tokens.as_mut_ptr().cast(), 5, data) }, 1);
+    assert_eq!(unsafe { cuPointerGetAttribute(tokens.as_mut_ptr().cast(), 5, data) }, 801);
     assert_eq!(unsafe { cuPointerGetAttribute(tokens.as_mut_ptr().cast(), 23, data) }, 1);
 }
 
