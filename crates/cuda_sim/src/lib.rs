@@ -36,3 +36,5 @@ mod state;
 mod watch;
 
 pub use code::{Code, describe};
+#[doc(hidden)]
+pub use state::retained;

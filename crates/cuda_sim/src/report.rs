@@ -71,6 +71,11 @@ impl Report {
         }
     }
 
+    /// Number of different defects so far.
+    pub fn defects(&self) -> usize {
+        self.found.len()
+    }
+
     /// Keeps what a kernel printed until [`Report::show_printed`].
     pub fn printed(&mut self, text: &str) {
         self.printed.push_str(text);

@@ -150,9 +150,18 @@ impl Accessed {
     /// Removes what comes before all later work, once that may be worth the search.
     pub fn forget_before(&mut self, clock: &Clock) {
         const FEW: usize = 1024;
-        if self.spans.len() < FEW.max(2 * self.kept) {
-            return;
+        if self.spans.len() >= FEW.max(2 * self.kept) {
+            self.forget_all_before(clock);
         }
+    }
+
+    /// Number of ranges with accesses.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// As [`Accessed::forget_before`], at once.
+    pub fn forget_all_before(&mut self, clock: &Clock) {
         self.spans.retain(|_, span| {
             span.accesses.retain(|known| !clock.has(known.work.token));
             !span.accesses.is_empty()

@@ -26,6 +26,27 @@ impl Clock {
         other.0.iter().for_each(|(stream, number)| self.add(Token { stream: *stream, number: *number }));
     }
 
+    /// Number of streams with items that come before.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The part of some streams.
+    pub fn of(&self, is_wanted: impl Fn(Handle) -> bool) -> Self {
+        Self(
+            self.0
+                .iter()
+                .filter(|(stream, _)| is_wanted(**stream))
+                .map(|(stream, number)| (*stream, *number))
+                .collect(),
+        )
+    }
+
+    /// Removes the streams of which another clock has as much.
+    pub fn remove(&mut self, other: &Self) {
+        self.0.retain(|stream, number| !other.has(Token { stream: *stream, number: *number }));
+    }
+
     /// Whether an item comes before.
     pub fn has(&self, token: Token) -> bool {
         self.0.get(&token.stream).is_some_and(|number| *number >= token.number)

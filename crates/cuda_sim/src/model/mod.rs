@@ -17,7 +17,7 @@ mod texture;
 pub use accessed::{Access, Accessed, Kernel, Watched, Work};
 pub use block::{Block, Held};
 pub use clock::{Clock, Token};
-pub use context::Context;
+pub use context::{Context, OfThread};
 pub use current::{pop, push, replace, thread, top};
 pub use device::Device;
 pub use graph::{Capture, Executable, Graph, Node, kind_of};

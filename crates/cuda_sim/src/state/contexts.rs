@@ -2,7 +2,7 @@
 
 use super::{State, changed};
 use crate::code::{Answer, Code};
-use crate::model::{Block, Context, Device, Handle, Held, Stream, thread, top};
+use crate::model::{Block, Context, Device, Handle, Held, OfThread, Stream, thread, top};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 impl State {
@@ -112,15 +112,39 @@ impl State {
             return self.check(context).map(|()| handle);
         }
         let number = self.current()?;
-        let new = self.handle();
-        let Some(context) = self.contexts.get_mut(&number) else { return Err(Code::INVALID_CONTEXT) };
+        let context = self.contexts.get(&number).ok_or(Code::INVALID_CONTEXT)?;
         if handle == 1 || handle == 0 && !crate::entry::per_thread() {
             return Ok(context.legacy);
         }
-        let stream = *context.per_thread.entry(thread()).or_insert(new);
-        if stream == new {
-            self.streams.insert(new, Stream::new(number, 0, 0));
+        if let Some(known) = context.per_thread.get(&thread()) {
+            return Ok(known.stream);
         }
+        self.forget_threads(number);
+        let stream = self.handle();
+        self.streams.insert(stream, Stream::new(number, 0, 0));
+        // SAFETY: the function has no preconditions.
+        let new = OfThread { stream, system: unsafe { libc::gettid() } };
+        self.contexts.get_mut(&number).ok_or(Code::INVALID_CONTEXT)?.per_thread.insert(thread(), new);
         Ok(stream)
+    }
+
+    /// Destroys the default streams of threads that have ended, once that may be worth the search.
+    fn forget_threads(&mut self, context: Handle) {
+        const FEW: usize = 64;
+        let Some(known) = self.contexts.get_mut(&context) else { return };
+        if known.per_thread.len() < FEW || !known.per_thread.len().is_power_of_two() {
+            return;
+        }
+        let is_alive = |system: i32| std::path::Path::new(&format!("/proc/self/task/{system}")).exists();
+        let is_idle = |stream: Handle| {
+            let known = self.streams.get(&stream);
+            known.is_none_or(|known| known.done == known.issued && known.capture.is_none())
+        };
+        let ended = known.per_thread.iter().filter(|(_, of)| !is_alive(of.system) && is_idle(of.stream));
+        let ended: Vec<(usize, Handle)> = ended.map(|(thread, of)| (*thread, of.stream)).collect();
+        for (thread, stream) in ended {
+            known.per_thread.remove(&thread);
+            self.streams.remove(&stream);
+        }
     }
 }

@@ -128,6 +128,33 @@ pub fn wait_for(guard: MutexGuard<'static, State>, stream: Handle) -> MutexGuard
     state
 }
 
+/// Numbers of entries that the driver keeps, by name, for tests of what grows; none before `cuInit`.
+pub fn retained() -> Vec<(&'static str, usize)> {
+    let Ok(state) = state() else { return Vec::new() };
+    let clocks = state.streams.values().map(|stream| stream.clock.len()).max();
+    let mut retained = vec![
+        ("contexts", state.contexts.len()),
+        ("streams", state.streams.len()),
+        ("items", state.streams.values().map(|stream| stream.queue.len()).sum()),
+        ("longest clock", clocks.unwrap_or(0)),
+        ("events", state.events.len()),
+        ("modules", state.modules.len()),
+        ("functions", state.functions.len()),
+        ("linkers", state.linkers.len()),
+        ("graphs", state.graphs.len()),
+        ("nodes", state.nodes.len()),
+        ("executables", state.executables.len()),
+        ("pools", state.pools.len()),
+        ("arrays", state.arrays.len()),
+        ("textures", state.textures.len()),
+        ("allocations", state.blocks.len()),
+        ("watched", state.races.watched.len()),
+        ("defects", state.report.defects()),
+    ];
+    retained.extend(state.races.retained());
+    retained
+}
+
 /// Wakes the threads that wait.
 pub fn changed() {
     CHANGED.notify_all();

@@ -54,6 +54,7 @@ impl State {
             self.races.host.join(clock);
             self.unwatch(clock);
             self.races.forget();
+            self.forget_streams();
         }
     }
 }

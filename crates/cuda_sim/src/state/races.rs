@@ -19,6 +19,8 @@ pub struct Races {
     /// What the host has waited for.
     pub host: Clock,
     accessed: Accessed,
+    /// Number of streams in `host` after the last search for those that are gone.
+    kept: usize,
     /// What the host must not access, the oldest first.
     pub(super) watched: VecDeque<Watched>,
     /// Pairs that were reported: what both works are, and the allocation.
@@ -30,7 +32,15 @@ impl Races {
     pub fn forget(&mut self) {
         self.accessed.forget_before(&self.host);
     }
+
+    /// Numbers of entries, for tests of what grows.
+    pub fn retained(&self) -> [(&'static str, usize); 3] {
+        [("accesses", self.accessed.len()), ("host clock", self.host.len()), ("races", self.reported.len())]
+    }
 }
+
+/// Greatest number of races that are reported: a program may run for days.
+const MOST: usize = 10_000;
 
 impl State {
     /// Notes what a kernel accessed.
@@ -75,6 +85,21 @@ impl State {
         }
     }
 
+    /// Removes streams that are gone from all clocks, once that may be worth the search. The host has waited for their
+    /// work, so that nothing can race with it.
+    pub(super) fn forget_streams(&mut self) {
+        const FEW: usize = 64;
+        if self.races.host.len() < FEW.max(2 * self.races.kept) {
+            return;
+        }
+        self.races.accessed.forget_all_before(&self.races.host);
+        let gone = self.races.host.of(|stream| !self.streams.contains_key(&stream));
+        self.streams.values_mut().for_each(|stream| stream.clock.remove(&gone));
+        self.events.values_mut().for_each(|event| event.clock.remove(&gone));
+        self.races.host.remove(&gone);
+        self.races.kept = self.races.host.len();
+    }
+
     /// Forgets the accesses to an allocation that is freed.
     pub(super) fn disowned(&mut self, range: Range<u64>) {
         if self.settings.streams {
@@ -117,7 +142,7 @@ impl State {
         let (name, offset) = self.memory_at(byte);
         let [one, other] = [earlier, later].map(|access| self.described(access));
         let [first, second] = [earlier, later].map(|access| access.name().to_owned());
-        if !self.races.reported.insert([first, second, name.clone()]) {
+        if self.races.reported.len() == MOST || !self.races.reported.insert([first, second, name.clone()]) {
             return;
         }
         let title = format!("{one} and {other} access byte {offset} of `{name}`, and nothing orders them");

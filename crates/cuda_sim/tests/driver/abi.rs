@@ -47,6 +47,7 @@ unsafe extern "C" {
     pub fn cuMemcpy(to: u64, from: u64, bytes: usize) -> u32;
     pub fn cuMemcpy2D_v2(copy: *const Copy2D) -> u32;
     pub fn cuMemsetD32Async(address: u64, value: u32, count: usize, stream: usize) -> u32;
+    pub fn cuMemsetD32Async_ptsz(address: u64, value: u32, count: usize, stream: usize) -> u32;
     pub fn cuMemsetD2D8_v2(address: u64, pitch: usize, value: u8, width: usize, height: usize) -> u32;
     pub fn cuMemsetD32_v2(address: u64, value: u32, count: usize) -> u32;
     pub fn cuMemAllocManaged(address: *mut u64, bytes: usize, flags: u32) -> u32;
@@ -141,6 +142,7 @@ unsafe extern "C" {
     pub fn cuEventQuery(event: usize) -> u32;
     pub fn cuEventSynchronize(event: usize) -> u32;
     pub fn cuEventElapsedTime(milliseconds: *mut f32, from: usize, to: usize) -> u32;
+    pub fn cuEventDestroy_v2(event: usize) -> u32;
     pub fn cuGraphCreate(graph: *mut usize, flags: u32) -> u32;
     pub fn cuGraphAddKernelNode_v2(
         node: *mut usize,

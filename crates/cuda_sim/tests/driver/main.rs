@@ -19,6 +19,7 @@ mod pools;
 mod process;
 mod properties;
 mod races;
+mod retained;
 mod streams;
 
 use abi::*;
