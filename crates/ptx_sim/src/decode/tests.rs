@@ -57,13 +57,12 @@ fn entry_parameters() {
 #[test]
 fn directives_of_a_function() {
     let program = module(
-        ".entry k() .maxntid 32, 4, 1 .minnctapersm 2 .maxnreg 40 \
-         .explicitcluster .reqnctapercluster 2, 1 .reqntid 64 { ret; }",
+        ".entry k() .maxntid 32, 4, 1 .maxnreg 40 .explicitcluster .reqnctapercluster 2, 1 .reqntid 64 { ret; }",
     );
     let function = &program.functions[0];
     assert_eq!(function.required_cluster, Some([2, 1, 1]));
-    assert_eq!((function.required_block, function.max_threads), (Some([64, 1, 1]), Some(128)));
-    assert_eq!(function.max_registers, Some(40));
+    let limits = (function.required_block, function.max_threads, function.max_registers);
+    assert_eq!(limits, (Some([64, 1, 1]), Some(128), Some(40)));
 }
 
 #[test]
