@@ -96,8 +96,8 @@ api! {
         let stream = state.stream(stream)?;
         let known = state.executables.get(&executable).ok_or(Code::INVALID_VALUE)?;
         let mut steps: Vec<Operation> = known.steps.iter().map(|(_, _, operation)| operation.clone()).collect();
-        if !known.memory.is_empty() {
-            steps.push(Operation::Release(known.memory.clone()));
+        if !known.memory.is_empty() || !known.objects.is_empty() {
+            steps.push(Operation::Release(known.memory.clone(), known.objects.clone()));
         }
         launch_steps(&mut state, stream, steps)
     }
@@ -205,9 +205,10 @@ unsafe fn instantiate(place: *mut Handle, graph: Handle) -> Answer {
 fn make_executable(graph: Handle) -> Answer<Handle> {
     let mut state = state()?;
     let steps = state.sorted(graph)?;
-    let memory = state.graphs.get(&graph).map(|graph| graph.memory.clone()).unwrap_or_default();
+    let graph = state.graphs.get(&graph).ok_or(Code::INVALID_VALUE)?;
+    let (memory, objects) = (graph.memory.clone(), graph.held());
     let executable = state.handle();
-    state.executables.insert(executable, Executable { steps, memory });
+    state.executables.insert(executable, Executable { steps, memory, objects });
     Ok(executable)
 }
 
@@ -215,7 +216,8 @@ fn make_executable(graph: Handle) -> Answer<Handle> {
 fn update(executable: Handle, graph: Handle) -> Answer<u32> {
     let mut state = state()?;
     let new = state.sorted(graph)?;
-    let memory = state.graphs.get(&graph).map(|graph| graph.memory.clone()).unwrap_or_default();
+    let graph = state.graphs.get(&graph).ok_or(Code::INVALID_VALUE)?;
+    let (memory, objects) = (graph.memory.clone(), graph.held());
     let known = state.executables.get_mut(&executable).ok_or(Code::INVALID_VALUE)?;
     let is_same = known.steps.len() == new.len() && known.steps.iter().zip(&new).all(|(old, new)| old.1 == new.1);
     if !is_same {
@@ -223,6 +225,7 @@ fn update(executable: Handle, graph: Handle) -> Answer<u32> {
     }
     // The nodes keep the handles of the graph that was instantiated.
     known.steps.iter_mut().zip(new).for_each(|(old, new)| old.2 = new.2);
+    known.objects = objects;
     let old = std::mem::replace(&mut known.memory, memory);
     state.release(old);
     Ok(UPDATED)

@@ -23,6 +23,7 @@ mod refused;
 mod start;
 mod stream;
 mod texture;
+mod user_object;
 
 use crate::entry::Symbol;
 
@@ -51,4 +52,5 @@ pub const SYMBOLS: &[&[Symbol]] = &[
     start::SYMBOLS,
     stream::SYMBOLS,
     texture::SYMBOLS,
+    user_object::SYMBOLS,
 ];

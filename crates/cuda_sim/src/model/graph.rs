@@ -2,6 +2,8 @@
 
 use super::handle::Handle;
 use super::operation::Operation;
+use super::user_object::UserObject;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A graph.
@@ -11,6 +13,16 @@ pub struct Graph {
     pub nodes: Vec<Handle>,
     /// Addresses that its nodes allocate. Whoever can run the nodes holds them: clones, executables, launches.
     pub memory: Vec<Arc<u64>>,
+    /// Objects of the program that it refers to, and the number of references, by handle. Executables and launches hold
+    /// them, too.
+    pub objects: BTreeMap<Handle, (Arc<UserObject>, u32)>,
+}
+
+impl Graph {
+    /// Returns the objects of the program.
+    pub fn held(&self) -> Vec<Arc<UserObject>> {
+        self.objects.values().map(|(object, _)| object.clone()).collect()
+    }
 }
 
 /// A node of a graph.
@@ -27,6 +39,7 @@ pub struct Node {
 pub struct Executable {
     pub steps: Vec<(Handle, u32, Operation)>,
     pub memory: Vec<Arc<u64>>,
+    pub objects: Vec<Arc<UserObject>>,
 }
 
 /// The part of a capture that a stream has.
@@ -52,7 +65,7 @@ pub fn kind_of(operation: &Operation) -> u32 {
         Operation::Set(_) => 2,
         Operation::Host { .. } | Operation::Callback { .. } => 3,
         Operation::Steps(_) => 4,
-        Operation::Empty | Operation::Release(_) => 5,
+        Operation::Empty | Operation::Release(..) => 5,
         Operation::Wait { .. } => 6,
         Operation::Record { .. } => 7,
         Operation::Allocated { .. } => 10,

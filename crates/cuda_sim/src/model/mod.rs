@@ -13,6 +13,7 @@ mod operation;
 mod pool;
 mod stream;
 mod texture;
+mod user_object;
 
 pub use accessed::{Access, Accessed, Kernel, Watched, Work};
 pub use block::{Block, Held};
@@ -27,3 +28,4 @@ pub use operation::{Copy, Kind, Launch, Operation, Set, Side};
 pub use pool::Pool;
 pub use stream::{Event, Item, Stream};
 pub use texture::{Array, Described, Descriptor3D, Resource, Sampling, channel_bytes};
+pub use user_object::UserObject;

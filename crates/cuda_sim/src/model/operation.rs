@@ -1,6 +1,7 @@
 //! The work of streams and graphs, as data.
 
 use super::handle::Handle;
+use super::user_object::UserObject;
 use std::sync::Arc;
 
 /// One step of a stream or a graph.
@@ -36,8 +37,8 @@ pub enum Operation {
     Free {
         address: u64,
     },
-    /// The end of a graph's launch, which holds the memory of its nodes.
-    Release(Vec<Arc<u64>>),
+    /// The end of a graph's launch, which holds the memory of its nodes, and the program's objects.
+    Release(Vec<Arc<u64>>, Vec<Arc<UserObject>>),
     /// The steps of a graph.
     Steps(Vec<Operation>),
     /// Nothing.

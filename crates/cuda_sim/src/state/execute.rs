@@ -49,7 +49,8 @@ impl State {
                 self.owned(stream, address);
                 self.free_block(address).map(|_| ())
             }
-            Operation::Release(memory) => {
+            Operation::Release(memory, objects) => {
+                drop(objects);
                 self.release(memory);
                 Ok(())
             }

@@ -80,9 +80,9 @@ impl State {
     /// `INVALID_VALUE` if there is no such graph.
     pub fn clone_graph(&mut self, graph: Handle) -> Answer<Handle> {
         let known = self.graphs.get(&graph).ok_or(Code::INVALID_VALUE)?;
-        let (nodes, memory) = (known.nodes.clone(), known.memory.clone());
+        let (nodes, memory, objects) = (known.nodes.clone(), known.memory.clone(), known.objects.clone());
         let copy = self.handle();
-        self.graphs.insert(copy, Graph { nodes: Vec::new(), memory });
+        self.graphs.insert(copy, Graph { nodes: Vec::new(), memory, objects });
         let mut copies: HashMap<Handle, Handle> = HashMap::new();
         for old in &nodes {
             copies.insert(*old, self.handle());

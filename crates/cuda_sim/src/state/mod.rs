@@ -15,14 +15,14 @@ use crate::code::{Answer, Code};
 use crate::image::Programs;
 use crate::model::{
     Array, Block, Context, Described, Device, Event, Executable, Function, Graph, Handle, Linker, Module, Node, Pool,
-    Stream,
+    Stream, UserObject,
 };
 use crate::report::{self, Report};
 use crate::settings::Settings;
 use races::Races;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The state of the driver.
 pub struct State {
@@ -37,6 +37,8 @@ pub struct State {
     pub graphs: HashMap<Handle, Graph>,
     pub nodes: HashMap<Handle, Node>,
     pub executables: HashMap<Handle, Executable>,
+    /// The program's objects and the number of references that it owns.
+    pub user_objects: BTreeMap<Handle, (Arc<UserObject>, u32)>,
     pub pools: HashMap<Handle, Pool>,
     pub arrays: HashMap<Handle, Array>,
     /// Descriptions of texture and surface objects, by device and object.
@@ -176,6 +178,7 @@ impl State {
             graphs: HashMap::new(),
             nodes: HashMap::new(),
             executables: HashMap::new(),
+            user_objects: BTreeMap::new(),
             pools: HashMap::new(),
             arrays: HashMap::new(),
             textures: HashMap::new(),

@@ -175,6 +175,17 @@ unsafe extern "C" {
     pub fn cuGraphAddDependencies(graph: usize, from: *const usize, to: *const usize, count: usize) -> u32;
     pub fn cuGraphDestroy(graph: usize) -> u32;
     pub fn cuGraphExecDestroy(executable: usize) -> u32;
+    pub fn cuUserObjectCreate(
+        object: *mut usize,
+        data: *mut c_void,
+        destroy: extern "C" fn(*mut c_void),
+        count: u32,
+        flags: u32,
+    ) -> u32;
+    pub fn cuUserObjectRetain(object: usize, count: u32) -> u32;
+    pub fn cuUserObjectRelease(object: usize, count: u32) -> u32;
+    pub fn cuGraphRetainUserObject(graph: usize, object: usize, count: u32, flags: u32) -> u32;
+    pub fn cuGraphReleaseUserObject(graph: usize, object: usize, count: u32) -> u32;
     pub fn cuMemMap() -> u32;
 }
 

@@ -1,6 +1,8 @@
 //! Graphs: captured and built.
 
 use super::*;
+use std::ffi::c_void;
+use std::sync::mpsc::{Sender, channel};
 
 /// A capture that goes through two streams; nothing runs before the graph is launched.
 #[test]
@@ -96,4 +98,34 @@ fn a_graph_is_built_and_changed() {
 fn kernel(function: usize, pointers: *const *const u8) -> KernelNode {
     let dimensions = [1, 1, 1, 32, 1, 1, 0];
     KernelNode { function, dimensions, pointers, extra: std::ptr::null(), kernel: 0, context: 0 }
+}
+
+/// A user object ends when neither the program nor a graph, an executable or a launch refers to it.
+#[test]
+fn objects_that_graphs_keep() {
+    extern "C" fn end(data: *mut c_void) {
+        // SAFETY: the box that the test has made, which ends here.
+        let sender = unsafe { Box::from_raw(data.cast::<Sender<u32>>()) };
+        sender.send(7).expect("the test waits");
+    }
+    start();
+    let (sender, ended) = channel();
+    let (data, mut object, mut graph, mut executable) = (Box::into_raw(Box::new(sender)), 0, 0, 0);
+    ok(unsafe { cuGraphCreate(&mut graph, 0) });
+    assert_eq!(unsafe { cuUserObjectCreate(&mut object, data.cast(), end, 1, 0) }, 1, "the flag is required");
+    ok(unsafe { cuUserObjectCreate(&mut object, data.cast(), end, 1, 1) });
+    ok(unsafe { cuUserObjectRetain(object, 2) });
+    assert_eq!(unsafe { cuGraphRetainUserObject(graph, object, 0, 0) }, 1);
+    ok(unsafe { cuGraphRetainUserObject(graph, object, 1, 0) });
+    ok(unsafe { cuGraphRetainUserObject(graph, object, 2, 1) });
+    assert_eq!(unsafe { cuUserObjectRelease(object, 2) }, 1, "two of three were moved to the graph");
+    ok(unsafe { cuUserObjectRelease(object, 1) });
+    ok(unsafe { cuGraphReleaseUserObject(graph, object, 2) });
+    ok(unsafe { cuGraphInstantiateWithFlags(&mut executable, graph, 0) });
+    ok(unsafe { cuGraphReleaseUserObject(graph, object, 1) });
+    assert_eq!(unsafe { cuGraphReleaseUserObject(graph, object, 1) }, 1);
+    ok(unsafe { cuGraphDestroy(graph) });
+    assert!(ended.try_recv().is_err(), "the executable graph refers to it");
+    ok(unsafe { cuGraphExecDestroy(executable) });
+    assert_eq!(ended.recv(), Ok(7));
 }

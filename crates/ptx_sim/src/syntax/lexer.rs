@@ -147,8 +147,11 @@ impl<'t> Lexer<'t> {
 
 fn word_end(bytes: &[u8], start: usize) -> usize {
     let mut end = start + 1;
+    // A directive ends where the next one begins, as in `.reg.b16`; an opcode has its modifiers in it.
+    let is_directive = bytes.get(start) == Some(&b'.');
     loop {
         match bytes.get(end) {
+            Some(b'.') if is_directive => return end,
             Some(&b) if WORD[b as usize] => end += 1,
             // Two colons join the parts of an opcode, as in `ld.shared::cta`; one colon ends a label.
             Some(b':') if bytes.get(end + 1) == Some(&b':') => end += 2,

@@ -5,6 +5,7 @@ use super::lexer::Kind;
 use super::parser::Parser;
 use super::tree::{Body, Function, Initial, Module, Operand, Variable};
 use crate::files::{Recorded, unescape};
+use std::collections::HashMap;
 
 /// Parses a PTX text.
 ///
@@ -16,17 +17,36 @@ pub fn parse(text: &str) -> Result<Module<'_>, ParseError> {
     while parser.token.kind != Kind::End {
         parser.item(&mut module)?;
     }
+    choose(&mut module.functions);
     if module.version == (0, 0) {
         return Err(ParseError::on_line(1, "a text without `.version`", "PTX, which begins with `.version`"));
     }
     Ok(module)
 }
 
+/// Keeps one body of each function that has several, as a linker does: the one that is not weak, or else the first.
+/// (A text is often joined of several by a driver's linker.)
+fn choose(functions: &mut Vec<Function<'_>>) {
+    let mut chosen = HashMap::new();
+    for (at, function) in functions.iter().enumerate().filter(|(_, function)| function.body.is_some()) {
+        let known = chosen.entry(function.name).or_insert(at);
+        if functions[*known].weak && !function.weak {
+            *known = at;
+        }
+    }
+    let mut at = 0;
+    functions.retain(|function| {
+        at += 1;
+        function.body.is_none() || !function.weak || chosen.get(function.name) == Some(&(at - 1))
+    });
+}
+
 impl<'t> Parser<'t> {
     fn item(&mut self, module: &mut Module<'t>) -> Result<(), ParseError> {
-        // Linkage is ignored: the simulator loads one module, so visibility has no effect.
+        // Visibility has no effect, because the simulator loads one module.
+        let mut weak = false;
         while self.token.kind == Kind::Word && matches!(self.token.text, ".visible" | ".weak" | ".common" | ".extern") {
-            self.advance()?;
+            weak |= self.advance()?.text == ".weak";
         }
         if self.token.kind != Kind::Word {
             return Err(self.error("a directive such as `.version`, `.entry` or `.global`"));
@@ -55,7 +75,7 @@ impl<'t> Parser<'t> {
             ".alias" => self.skip_statement()?,
             ".entry" | ".func" => {
                 let function = self.function(directive.text == ".entry", directive.line)?;
-                module.functions.push(function);
+                module.functions.push(Function { weak, ..function });
             }
             ".global" | ".const" | ".shared" | ".tex" => {
                 let variables = self.variables(&directive.text[1..])?;
@@ -107,6 +127,10 @@ impl<'t> Parser<'t> {
 
     fn section(&mut self, module: &mut Module<'t>) -> Result<(), ParseError> {
         let name = self.word("a section name")?;
+        while self.token.kind == Kind::Word {
+            // The rest of a name with several dots, such as `.nv.debug`.
+            self.advance()?;
+        }
         if !self.at("{") {
             return Err(self.error("`{`"));
         }
@@ -148,6 +172,7 @@ impl<'t> Parser<'t> {
         let mut function = Function {
             name,
             entry,
+            weak: false,
             returns,
             params,
             required_block: None,

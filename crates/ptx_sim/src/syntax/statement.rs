@@ -204,6 +204,10 @@ impl<'t> Parser<'t> {
 
     fn operand(&mut self, body: &mut Body<'t>) -> Result<Operand<'t>, ParseError> {
         match (self.token.kind, self.token.text) {
+            (Kind::Word, "WARP_SZ") => {
+                self.advance()?;
+                Ok(Operand::Integer(32))
+            }
             (Kind::Word, _) => {
                 let text = self.advance()?.text;
                 if self.eat("|")? {

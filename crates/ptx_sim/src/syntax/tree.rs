@@ -50,6 +50,8 @@ pub struct Function<'t> {
     pub name: &'t str,
     /// Whether it is an `.entry`.
     pub entry: bool,
+    /// Whether it is `.weak`: another body of the name may replace its own.
+    pub weak: bool,
     /// Return values.
     pub returns: Vec<Variable<'t>>,
     /// Parameters.

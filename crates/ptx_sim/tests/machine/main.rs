@@ -2,6 +2,7 @@
 
 mod cooperative;
 mod counts;
+mod grammar;
 mod memory;
 mod order;
 mod refusals;
