@@ -4,9 +4,10 @@ use super::copy::{Copy3D, described};
 use super::node::{Fill, Host, Kernel, Kernel2, launch, plain, replace_launch, set};
 use crate::code::{Answer, Code};
 use crate::entry::{api, get, put, put_if, put_list, put_made};
-use crate::model::{Clock, Executable, Graph, Handle, Operation, Token};
+use crate::model::{Clock, Executable, Graph, Handle, Operation, Order, Position, Token};
 use crate::state::{State, state};
 use std::ffi::c_char;
+use std::sync::Arc;
 
 /// `CUDA_GRAPH_INSTANTIATE_PARAMS`.
 #[repr(C)]
@@ -95,7 +96,9 @@ api! {
         let mut state = state()?;
         let stream = state.stream(stream)?;
         let known = state.executables.get(&executable).ok_or(Code::INVALID_VALUE)?;
-        let mut steps: Vec<Operation> = known.steps.iter().map(|(_, _, operation)| operation.clone()).collect();
+        let known_steps = known.steps.iter().map(|(_, _, operation)| operation);
+        let mut steps = Vec::with_capacity(known.steps.len());
+        place(known_steps, Some(&known.order), &Position::default(), &mut steps);
         if !known.memory.is_empty() || !known.objects.is_empty() {
             steps.push(Operation::Release(known.memory.clone(), known.objects.clone()));
         }
@@ -169,6 +172,31 @@ fn exec_set(state: &mut State, executable: Handle, node: Handle, operation: Oper
     Ok(())
 }
 
+/// Lists the steps of a graph with those of its child graphs; what accesses memory has its position.
+fn place<'a>(
+    steps: impl Iterator<Item = &'a Operation>,
+    order: Option<&Arc<Order>>,
+    outer: &Position,
+    placed: &mut Vec<Operation>,
+) {
+    for (at, step) in steps.enumerate() {
+        let mut position = outer.clone();
+        position.0.extend(order.map(|order| (order.clone(), at)));
+        match step {
+            Operation::Steps(inner) => place(inner.iter(), None, &position, placed),
+            Operation::Child(inner, order) => place(inner.iter(), Some(order), &position, placed),
+            Operation::Node(inner, operation) => {
+                position.0.extend(inner.0.iter().cloned());
+                placed.push(Operation::Node(Arc::new(position), operation.clone()));
+            }
+            Operation::Launch(_) | Operation::Copy(_) | Operation::Write(..) | Operation::Set(_) => {
+                placed.push(Operation::Node(Arc::new(position), Box::new(step.clone())));
+            }
+            other => placed.push(other.clone()),
+        }
+    }
+}
+
 /// Enqueues the steps of a graph, after the events that they wait for.
 fn launch_steps(state: &mut State, stream: Handle, steps: Vec<Operation>) -> Answer {
     let (mut waited, mut recorded) = (Vec::new(), Vec::new());
@@ -191,7 +219,7 @@ fn events(steps: &[Operation], waited: &mut Vec<Handle>, recorded: &mut Vec<Hand
             // A record before it in the same graph comes first anyway.
             Operation::Wait { event } if !recorded.contains(event) => waited.push(*event),
             Operation::Record { event } => recorded.push(*event),
-            Operation::Steps(inner) => events(inner, waited, recorded),
+            Operation::Steps(inner) | Operation::Child(inner, _) => events(inner, waited, recorded),
             _ => {}
         }
     }
@@ -204,22 +232,22 @@ unsafe fn instantiate(place: *mut Handle, graph: Handle) -> Answer {
 
 fn make_executable(graph: Handle) -> Answer<Handle> {
     let mut state = state()?;
-    let steps = state.sorted(graph)?;
+    let (steps, order) = state.sorted(graph)?;
     let graph = state.graphs.get(&graph).ok_or(Code::INVALID_VALUE)?;
     let (memory, objects) = (graph.memory.clone(), graph.held());
     let executable = state.handle();
-    state.executables.insert(executable, Executable { steps, memory, objects });
+    state.executables.insert(executable, Executable { steps, order, memory, objects });
     Ok(executable)
 }
 
 /// Takes over the operations of another graph of the same shape.
 fn update(executable: Handle, graph: Handle) -> Answer<u32> {
     let mut state = state()?;
-    let new = state.sorted(graph)?;
+    let (new, order) = state.sorted(graph)?;
     let graph = state.graphs.get(&graph).ok_or(Code::INVALID_VALUE)?;
     let (memory, objects) = (graph.memory.clone(), graph.held());
     let known = state.executables.get_mut(&executable).ok_or(Code::INVALID_VALUE)?;
-    let is_same = known.steps.len() == new.len() && known.steps.iter().zip(&new).all(|(old, new)| old.1 == new.1);
+    let is_same = known.order.after == order.after && known.steps.iter().zip(&new).all(|(old, new)| old.1 == new.1);
     if !is_same {
         return Ok(TOPOLOGY);
     }

@@ -88,10 +88,11 @@ api! {
 
     cuGraphAddChildGraphNode(node: *mut Handle, graph: Handle, after: *const Handle, count: usize, child: Handle) {
         let mut state = state()?;
-        let steps = state.sorted(child)?.into_iter().map(|(_, _, operation)| operation).collect();
+        let (steps, order) = state.sorted(child)?;
+        let steps = steps.into_iter().map(|(_, _, operation)| operation).collect();
         let child = state.graphs.get(&child).ok_or(Code::INVALID_VALUE)?;
         let (memory, objects) = (child.memory.clone(), child.objects.clone());
-        let added = state.add_node(graph, 4, Operation::Steps(steps), list(after, count)?)?;
+        let added = state.add_node(graph, 4, Operation::Child(steps, order), list(after, count)?)?;
         state.graphs.entry(graph).and_modify(|graph| {
             graph.memory.extend(memory);
             for (handle, object) in objects {

@@ -1,6 +1,7 @@
 //! The latest accesses to each byte of memory, by the works of streams.
 
 use super::clock::{Clock, Token};
+use super::order::Position;
 use ptx_sim::stop::Place;
 use ptx_sim::{Effect, Program, Sites};
 use std::collections::BTreeMap;
@@ -17,23 +18,27 @@ pub struct Work {
     pub call: &'static str,
 }
 
-impl Work {
-    /// Whether this work comes before another one, or is the same.
-    pub fn is_before(&self, other: &Self) -> bool {
-        self.token == other.token || other.clock.has(self.token)
-    }
-}
-
 /// Accesses of a work, all with one effect.
 #[derive(Debug)]
 pub struct Access {
     pub work: Arc<Work>,
+    /// The node of the graph that the work launches.
+    pub node: Option<Arc<Position>>,
     pub effect: Effect,
     /// The kernel, and which of its instructions accessed what.
     pub kernel: Option<Kernel>,
 }
 
 impl Access {
+    /// Whether this access is ordered before another one that was made later.
+    pub fn is_before(&self, other: &Self) -> bool {
+        match (&self.node, &other.node) {
+            _ if self.work.token != other.work.token => other.work.clock.has(self.work.token),
+            (Some(one), Some(other)) => one.is_before(other),
+            _ => true,
+        }
+    }
+
     /// The instruction that accessed a byte.
     pub fn place(&self, byte: u64) -> Option<Place> {
         let kernel = self.kernel.as_ref()?;
@@ -67,10 +72,17 @@ impl Access {
             Effect::Write => "a write",
             Effect::Atomic => "an atomic access",
         };
-        match &self.kernel {
-            Some(kernel) => format!("{what} of `{}`", kernel.name),
-            None => format!("{what} of {}", self.work.call),
+        match (&self.kernel, &self.node) {
+            (Some(kernel), _) => format!("{what} of `{}`", kernel.name),
+            (None, None) => format!("{what} of {}", self.work.call),
+            (None, Some(_)) => what.to_owned(),
         }
+    }
+
+    /// What it is, with the number of its node.
+    pub fn in_node(&self) -> String {
+        let node = self.node.as_ref().map(|node| node.shown()).unwrap_or_default();
+        format!("{} in node {node}", self.described())
     }
 }
 
@@ -123,14 +135,14 @@ impl Accessed {
             let Some(span) = self.spans.get_mut(&at) else { break };
             for known in &span.accesses {
                 let is_new = !conflicts.iter().any(|(_, other)| Arc::ptr_eq(other, known));
-                if is_new && conflict(known.effect, access.effect) && !known.work.is_before(&access.work) {
+                if is_new && conflict(known.effect, access.effect) && !known.is_before(access) {
                     conflicts.push((at, known.clone()));
                 }
             }
             // What conflicts with one that the new one replaces would conflict with the new one.
             let stays = |known: &Arc<Access>| match access.effect {
                 Effect::Write => false,
-                effect => known.effect != effect || !known.work.is_before(&access.work),
+                effect => known.effect != effect || !known.is_before(access),
             };
             span.accesses.retain(stays);
             span.accesses.push(access.clone());
@@ -194,7 +206,7 @@ mod tests {
         let mut clock = Clock::default();
         after.iter().for_each(|stream| clock.add(Token { stream: *stream, number: 1 }));
         let work = Work { token: Token { stream, number: 1 }, clock, call: "cuLaunchKernel" };
-        Arc::new(Access { work: Arc::new(work), effect, kernel: None })
+        Arc::new(Access { work: Arc::new(work), node: None, effect, kernel: None })
     }
 
     /// The first bytes of the conflicts, and the streams of the earlier accesses.

@@ -2,6 +2,7 @@
 
 use super::handle::Handle;
 use super::operation::Operation;
+use super::order::Order;
 use super::user_object::UserObject;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,9 +36,13 @@ pub struct Node {
     pub after: Vec<Handle>,
 }
 
+/// A node of an executable graph, with its type and its operation.
+pub type Step = (Handle, u32, Operation);
+
 /// An executable graph: its nodes with their operations, each after those that it depends on.
 pub struct Executable {
-    pub steps: Vec<(Handle, u32, Operation)>,
+    pub steps: Vec<Step>,
+    pub order: Arc<Order>,
     pub memory: Vec<Arc<u64>>,
     pub objects: Vec<Arc<UserObject>>,
 }
@@ -64,7 +69,8 @@ pub fn kind_of(operation: &Operation) -> u32 {
         Operation::Copy(_) | Operation::Write(..) => 1,
         Operation::Set(_) => 2,
         Operation::Host { .. } | Operation::Callback { .. } => 3,
-        Operation::Steps(_) => 4,
+        Operation::Node(_, operation) => kind_of(operation),
+        Operation::Steps(_) | Operation::Child(..) => 4,
         Operation::Empty | Operation::Release(..) => 5,
         Operation::Wait { .. } => 6,
         Operation::Record { .. } => 7,

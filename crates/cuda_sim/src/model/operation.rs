@@ -1,6 +1,7 @@
 //! The work of streams and graphs, as data.
 
 use super::handle::Handle;
+use super::order::{Order, Position};
 use super::user_object::UserObject;
 use std::sync::Arc;
 
@@ -41,6 +42,10 @@ pub enum Operation {
     Release(Vec<Arc<u64>>, Vec<Arc<UserObject>>),
     /// The steps of a graph.
     Steps(Vec<Operation>),
+    /// The steps of a child graph, and their order.
+    Child(Vec<Operation>, Arc<Order>),
+    /// A step of a graph that accesses memory.
+    Node(Arc<Position>, Box<Operation>),
     /// Nothing.
     Empty,
 }

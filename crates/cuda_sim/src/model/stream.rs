@@ -5,6 +5,7 @@ use super::clock::{Clock, Token};
 use super::graph::Capture;
 use super::handle::Handle;
 use super::operation::Operation;
+use super::order::Position;
 use crate::code::Code;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub struct Stream {
     pub clock: Clock,
     /// The item that runs.
     pub work: Option<Arc<Work>>,
+    /// The node of a graph that runs.
+    pub node: Option<Arc<Position>>,
     /// Whether a function of the host runs.
     pub busy: bool,
     /// Whether the program has destroyed it; it ends with its work.
@@ -46,6 +49,7 @@ impl Stream {
             done: 0,
             clock: Clock::default(),
             work: None,
+            node: None,
             busy: false,
             destroyed: false,
             capture: None,

@@ -54,7 +54,15 @@ impl State {
                 self.release(memory);
                 Ok(())
             }
-            Operation::Steps(steps) => steps.into_iter().try_for_each(|step| self.execute(stream, step)),
+            Operation::Steps(steps) | Operation::Child(steps, _) => {
+                steps.into_iter().try_for_each(|step| self.execute(stream, step))
+            }
+            Operation::Node(position, operation) => {
+                if let Some(this) = self.streams.get_mut(&stream) {
+                    this.node = Some(position);
+                }
+                self.execute(stream, *operation)
+            }
             // The queue runs functions of the host, and has waited for events.
             Operation::Host { .. } | Operation::Callback { .. } | Operation::Wait { .. } | Operation::Empty => Ok(()),
         }

@@ -2,7 +2,7 @@
 
 use super::State;
 use crate::code::{Answer, Code};
-use crate::model::{Graph, Handle, Node, Operation};
+use crate::model::{Graph, Handle, Node, Operation, Order, Step};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ impl State {
         Ok(node)
     }
 
-    /// Returns the nodes of a graph, each after those that it depends on.
+    /// Returns the nodes of a graph, each after those that it depends on, and their order.
     ///
     /// # Errors
     /// `INVALID_VALUE` if there is no such graph, or its dependencies form a cycle.
-    pub fn sorted(&self, graph: Handle) -> Answer<Vec<(Handle, u32, Operation)>> {
+    pub fn sorted(&self, graph: Handle) -> Answer<(Vec<Step>, Arc<Order>)> {
         let nodes = &self.graphs.get(&graph).ok_or(Code::INVALID_VALUE)?.nodes;
         // By the order in which they were added, so that every launch runs them in the same order.
         let places: HashMap<Handle, usize> = nodes.iter().enumerate().map(|(at, node)| (*node, at)).collect();
@@ -39,9 +39,16 @@ impl State {
         }
         let mut ready: BTreeSet<usize> = (0..nodes.len()).filter(|at| left[*at] == 0).collect();
         let mut sorted = Vec::with_capacity(nodes.len());
+        let (mut order, mut positions) = (Order::default(), vec![0; nodes.len()]);
         while let Some(at) = ready.pop_first() {
+            positions[at] = sorted.len();
+            order.numbers.push(at);
             let node = self.nodes.get(&nodes[at]).ok_or(Code::INVALID_VALUE)?;
             sorted.push((nodes[at], node.kind, node.operation.clone()));
+            let mut after: Vec<usize> = node.after.iter().map(|before| positions[places[before]]).collect();
+            after.sort_unstable();
+            after.dedup();
+            order.after.push(after);
             for follower in &followers[at] {
                 left[*follower] -= 1;
                 if left[*follower] == 0 {
@@ -52,7 +59,7 @@ impl State {
         if sorted.len() < nodes.len() {
             return Err(Code::INVALID_VALUE);
         }
-        Ok(sorted)
+        Ok((sorted, Arc::new(order)))
     }
 
     /// Removes a graph with its nodes.

@@ -109,7 +109,7 @@ impl State {
         while let Some(step) = steps.pop_front() {
             let fault = self.check_stream(stream).err();
             let call: Box<dyn FnOnce() + Send> = match step {
-                Operation::Steps(inner) => {
+                Operation::Steps(inner) | Operation::Child(inner, _) => {
                     inner.into_iter().rev().for_each(|step| steps.push_front(step));
                     continue;
                 }
@@ -167,6 +167,9 @@ impl State {
         self.open_watched();
         let result = catch_unwind(AssertUnwindSafe(|| self.execute(stream, step)));
         self.close_watched();
+        if let Some(this) = self.streams.get_mut(&stream) {
+            this.node = None;
+        }
         result.unwrap_or_else(|_| {
             self.report.defect();
             let context = self.streams.get(&stream).map(|stream| stream.context);

@@ -1,9 +1,9 @@
 //! Races between streams: two works that touch the same bytes of memory, one of them writing, with no order between
-//! them.
+//! them; and races between two nodes of a launched graph, with no path of dependencies between them.
 //!
 //! Recorded are the accesses of kernels to global memory, and those of copies, fills and frees to device memory and to
 //! memory of the host that the driver knows; for the host's own accesses see [`super::watched`]. Not seen: textures and
-//! surfaces, and works of one graph.
+//! surfaces.
 
 use super::State;
 use crate::model::{Access, Accessed, Clock, Copy, Device, Handle, Kernel, Kind, Set, Side, Watched, Work};
@@ -125,7 +125,8 @@ impl State {
         kernel: Option<Kernel>,
         ranges: impl Iterator<Item = Range<u64>>,
     ) {
-        let access = Arc::new(Access { work: work.clone(), effect, kernel });
+        let node = self.streams.get(&work.token.stream).and_then(|stream| stream.node.clone());
+        let access = Arc::new(Access { work: work.clone(), node, effect, kernel });
         let mut conflicts: Vec<(u64, Arc<Access>)> = Vec::new();
         for range in ranges.filter(|range| !range.is_empty()) {
             self.watch(&access, &range);
@@ -140,24 +141,41 @@ impl State {
 
     fn report_race(&mut self, byte: u64, earlier: &Access, later: &Access) {
         let (name, offset) = self.memory_at(byte);
-        let [one, other] = [earlier, later].map(|access| self.described(access));
-        let [first, second] = [earlier, later].map(|access| access.name().to_owned());
+        let is_graph = earlier.work.token == later.work.token;
+        let identity = |access: &Access| {
+            let node = access.node.as_ref().filter(|_| is_graph);
+            format!("{} {}", access.name(), node.map(|node| node.shown()).unwrap_or_default())
+        };
+        let [first, second] = [earlier, later].map(identity);
         if self.races.reported.len() == MOST || !self.races.reported.insert([first, second, name.clone()]) {
             return;
         }
-        let title = format!("{one} and {other} access byte {offset} of `{name}`, and nothing orders them");
-        let mut diagnostic = Diagnostic::new("race-streams", title);
+        let mut diagnostic = if is_graph {
+            let ([one, other], stream) = ([earlier, later].map(Access::in_node), self.named(later.work.token.stream));
+            let title = format!(
+                "{one} and {other} of a graph in {stream} access byte {offset} of `{name}`, and no dependency orders \
+                 them"
+            );
+            Diagnostic::new("race-graph", title)
+        } else {
+            let [one, other] = [earlier, later].map(|access| self.described(access));
+            let title = format!("{one} and {other} access byte {offset} of `{name}`, and nothing orders them");
+            Diagnostic::new("race-streams", title)
+        };
         let mut places = [later, earlier].into_iter().filter_map(|access| Some((access.label(), access.place(byte)?)));
         if let Some((label, place)) = places.next() {
             (diagnostic.label, diagnostic.place) = (Some(label), Some(place));
         }
         diagnostic.related.extend(places.map(|(label, place)| (format!("{label}:"), place)));
-        diagnostic.notes.push(format!("the calls: {}, then {}", earlier.work.call, later.work.call));
-        diagnostic.help = Some(
+        let help = if is_graph {
+            diagnostic.notes.push("nodes have the numbers that cuGraphGetNodes gives them".to_owned());
+            "let one node depend on the other (cuGraphAddDependencies), or order the streams in the capture by an event"
+        } else {
+            diagnostic.notes.push(format!("the calls: {}, then {}", earlier.work.call, later.work.call));
             "record an event after the first (cuEventRecord) and let the other stream wait for it (cuStreamWaitEvent), \
              or let the host wait for the first (cuStreamSynchronize)"
-                .to_owned(),
-        );
+        };
+        diagnostic.help = Some(help.to_owned());
         let about = [later, earlier].map(Access::kernel_name).into_iter().find(|name| !name.is_empty());
         self.report.findings(about.unwrap_or_default(), &[Finding::new(diagnostic, 1)]);
     }

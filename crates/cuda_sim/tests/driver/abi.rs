@@ -151,6 +151,21 @@ unsafe extern "C" {
         count: usize,
         kernel: *const KernelNode,
     ) -> u32;
+    pub fn cuGraphAddChildGraphNode(
+        node: *mut usize,
+        graph: usize,
+        after: *const usize,
+        count: usize,
+        child: usize,
+    ) -> u32;
+    pub fn cuGraphAddMemsetNode(
+        node: *mut usize,
+        graph: usize,
+        after: *const usize,
+        count: usize,
+        fill: *const FillNode,
+        context: usize,
+    ) -> u32;
     pub fn cuGraphInstantiateWithFlags(executable: *mut usize, graph: usize, flags: u64) -> u32;
     pub fn cuGraphLaunch(executable: usize, stream: usize) -> u32;
     pub fn cuGraphExecUpdate_v2(executable: usize, graph: usize, info: *mut [usize; 3]) -> u32;
@@ -205,6 +220,16 @@ pub struct KernelNode {
     pub extra: *const usize,
     pub kernel: usize,
     pub context: usize,
+}
+
+#[repr(C)]
+pub struct FillNode {
+    pub address: u64,
+    pub pitch: usize,
+    pub value: u32,
+    pub element: u32,
+    pub width: usize,
+    pub height: usize,
 }
 
 #[repr(C)]

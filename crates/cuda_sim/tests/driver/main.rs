@@ -11,6 +11,7 @@ mod captures;
 mod contexts;
 mod deferred;
 mod faults;
+mod graph_races;
 mod graphs;
 mod host;
 mod memory;
