@@ -28,6 +28,11 @@ pub struct Updated {
     from: Handle,
 }
 
+/// Flags of an executable graph: all, and those that exclude each other.
+const FLAGS: u64 = 0b1111;
+const AUTO_FREE: u64 = 1;
+const FOR_DEVICE: u64 = 4;
+
 /// Results of an update: the same shape, or other nodes.
 const UPDATED: u32 = 0;
 const TOPOLOGY: u32 = 2;
@@ -68,12 +73,16 @@ api! {
         put_edges(graph, from, to, count)
     }
 
-    cuGraphInstantiateWithFlags(executable: *mut Handle, graph: Handle, _flags: u64) { instantiate(executable, graph) }
+    cuGraphInstantiateWithFlags(executable: *mut Handle, graph: Handle, flags: u64) {
+        valid(flags)?;
+        instantiate(executable, graph)
+    }
 
     cuGraphInstantiateWithParams(
         executable: *mut Handle, graph: Handle, parameters: *mut Instantiate,
     ) or cuGraphInstantiateWithParams_ptsz {
         let given = get(parameters)?;
+        valid(given.flags)?;
         instantiate(executable, graph)?;
         put(parameters, Instantiate { result: 0, node: 0, ..given })
     }
@@ -223,6 +232,12 @@ fn events(steps: &[Operation], waited: &mut Vec<Handle>, recorded: &mut Vec<Hand
             _ => {}
         }
     }
+}
+
+/// Checks the flags of an executable graph. None changes how it runs here: memory of a graph is freed by its nodes.
+fn valid(flags: u64) -> Answer {
+    let is_both = flags & (AUTO_FREE | FOR_DEVICE) == AUTO_FREE | FOR_DEVICE;
+    if flags & !FLAGS != 0 || is_both { Err(Code::INVALID_VALUE) } else { Ok(()) }
 }
 
 unsafe fn instantiate(place: *mut Handle, graph: Handle) -> Answer {

@@ -24,7 +24,8 @@ fn a_capture_forks_and_joins() {
     assert_eq!((read(a), read(b)), ([0; 32], [0; 32]));
     ok(unsafe { cuGraphGetNodes(graph, std::ptr::null_mut(), &mut count) });
     assert_eq!(count, 3);
-    ok(unsafe { cuGraphInstantiateWithFlags(&mut executable, graph, 0) });
+    assert_eq!(unsafe { cuGraphInstantiateWithFlags(&mut executable, graph, 1 | 4) }, 1, "flags exclude each other");
+    ok(unsafe { cuGraphInstantiateWithFlags(&mut executable, graph, 1) });
     for times in 1..=2 {
         ok(unsafe { cuGraphLaunch(executable, first) });
         ok(unsafe { cuStreamSynchronize(first) });
