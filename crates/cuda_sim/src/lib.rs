@@ -4,18 +4,20 @@
 //! Built as `libcuda.so.1`, it is found by a program whose `LD_LIBRARY_PATH` starts with its folder. Each file of
 //! `api/` has one chapter of the driver API: functions that check their arguments and act on the state, which one
 //! lock protects. What the driver API has and this library lacks returns `CUDA_ERROR_NOT_SUPPORTED` and is logged by
-//! name.
+//! name, once; so are tables that are not documented (`cuGetExportTable`), whose code is `CUDA_ERROR_INVALID_VALUE`.
 //!
 //! # Order of execution
 //!
-//! Work of a stream runs in the call that enqueues it, unless the stream waits for a function of the host: then it runs
-//! when that has returned: work of different streams never overlaps. A fault is reported as it happens. As on a GPU,
-//! the launch succeeds, and later calls in its context return the error.
+//! Work of a stream runs in the call that enqueues it, unless it has to wait for a function of the host, in its stream
+//! or in another one: then it runs when that has returned. Work of different streams never overlaps. A fault is
+//! reported as it happens. As on a GPU, the launch succeeds, and later calls in its context return the error. What
+//! kernels print is shown by the calls that the documentation lists, and when the program ends.
 //!
 //! # Settings
 //!
 //! Environment variables, read by `cuInit`: `RUSTWARP_SIM_PROFILE` (device: name or TOML file), `RUSTWARP_SIM_DEVICES`
-//! (their number), `RUSTWARP_SIM_CHECKS` (names of checkers, `streams`, `host`, or `all`), `RUSTWARP_SIM_SEED` (seed of
+//! (their number), `RUSTWARP_SIM_CHECKS` (names of checkers,
+//! `streams`, `host`, `defects`, `all`, or `none`, by commas), `RUSTWARP_SIM_SEED` (seed of
 //! the schedule), `RUSTWARP_SIM_LEAKS` (`1` reports memory that is never freed), `RUSTWARP_SIM_REPORT` (file to
 //! which findings are appended as JSON), `RUSTWARP_SIM_LOG` (file, or `-` for the standard error output, for calls that
 //! are not supported) and `RUSTWARP_SIM_TRACE` (`1` logs every call).

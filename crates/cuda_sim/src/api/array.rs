@@ -61,6 +61,7 @@ fn create(descriptor: Descriptor3D) -> Answer<Handle> {
         return Err(Code::INVALID_VALUE);
     }
     if descriptor.flags & CUBE != 0 {
+        crate::log::unsupported("cuArray3DCreate of a cube map");
         return Err(Code::NOT_SUPPORTED);
     }
     let extents = [descriptor.height.max(1), descriptor.depth.max(1), descriptor.channels as usize, bytes as usize];

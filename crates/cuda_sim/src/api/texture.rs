@@ -8,6 +8,7 @@ use ptx_sim::texture::{AddressMode, Channel, Filter, Format, Layout, Texture};
 
 /// Types of resources: array, mipmapped array, linear memory, rows with a pitch.
 const ARRAY: u32 = 0;
+const MIPMAPPED: u32 = 1;
 const LINEAR: u32 = 2;
 const PITCHED: u32 = 3;
 
@@ -96,7 +97,11 @@ fn texture(state: &State, described: &Described) -> Answer<Texture> {
             let (width, height, pitch) = (resource.width as u64, resource.height as u64, resource.pitch as u64);
             (Layout::Pitched { address: resource.first, width, height, pitch }, resource.format, resource.channels)
         }
-        _ => return Err(Code::NOT_SUPPORTED),
+        MIPMAPPED => {
+            crate::log::unsupported("an object of a mipmapped array");
+            return Err(Code::NOT_SUPPORTED);
+        }
+        _ => return Err(Code::INVALID_VALUE),
     };
     let channel = match format {
         1 => Channel::U8,

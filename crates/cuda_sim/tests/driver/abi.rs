@@ -57,6 +57,8 @@ unsafe extern "C" {
     pub fn cuMemHostUnregister(address: u64) -> u32;
     pub fn cuPointerGetAttribute(data: *mut c_void, attribute: u32, address: u64) -> u32;
     pub fn cuArrayCreate_v2(array: *mut usize, descriptor: *const ArrayDescriptor) -> u32;
+    pub fn cuArray3DCreate_v2(array: *mut usize, descriptor: *const [u64; 5]) -> u32;
+    pub fn cuDeviceGetLuid(luid: *mut c_char, mask: *mut u32, device: i32) -> u32;
     pub fn cuArrayDestroy(array: usize) -> u32;
     pub fn cuModuleLoadData(module: *mut usize, image: *const u8) -> u32;
     pub fn cuModuleLoadDataEx(

@@ -125,3 +125,42 @@ fn a_refused_table_is_logged() {
     program("process::a_refused_table_is_logged", &[("RUSTWARP_SIM_LOG", &path)]);
     assert_eq!(std::fs::read_to_string(&path).expect("a log"), "cuda_sim: cuGetExportTable is not supported\n");
 }
+
+/// What is refused because the simulator lacks it is logged by name.
+#[test]
+fn what_is_missing_is_logged() {
+    let path = format!("{}/missing-{}.log", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    if is_program() {
+        begin();
+        let (mut array, mut surface, mut pool, mut resource, mut properties) = (0, 0, 0, [0; 18], [0; 22]);
+        let data = words([0; 32]);
+        let mut tokens = [0_u64; 2];
+        // 4 by 4 words of one channel, a cube map; a mipmapped array is no resource of a surface.
+        let cube = [4, 4, 6, 3 | 1 << 32, 4];
+        resource[0] = 1;
+        (properties[0], properties[1], properties[2]) = (1, 1, 1);
+        let codes = unsafe {
+            [
+                cuDeviceGetLuid(std::ptr::null_mut(), std::ptr::null_mut(), 0),
+                cuArray3DCreate_v2(&mut array, &cube),
+                cuSurfObjectCreate(&mut surface, &resource),
+                cuMemPoolCreate(&mut pool, &properties),
+                cuPointerGetAttribute(tokens.as_mut_ptr().cast(), 5, data),
+                cuMemHostRegister_v2(data, 128, 4),
+            ]
+        };
+        assert_eq!(codes, [801, 801, 1, 801, 801, 801]);
+        return;
+    }
+    program("process::what_is_missing_is_logged", &[("RUSTWARP_SIM_LOG", &path)]);
+    let log = std::fs::read_to_string(&path).expect("a log");
+    let names = [
+        "cuDeviceGetLuid",
+        "cuArray3DCreate of a cube map",
+        "cuMemPoolCreate with handles for other processes",
+        "CU_POINTER_ATTRIBUTE_P2P_TOKENS",
+        "cuMemHostRegister of memory of another device",
+    ];
+    let expected = names.map(|name| format!("cuda_sim: {name} is not supported"));
+    assert_eq!(log.lines().collect::<Vec<_>>(), expected);
+}
