@@ -24,6 +24,8 @@ pub struct Report {
     found: HashMap<String, u32>,
     /// What kernels have printed since the program has waited for them last.
     printed: String,
+    /// Whether a kernel has run.
+    has_launched: bool,
 }
 
 /// Greatest number of different defects that are reported, and of entries of one defect in the file: a program may run
@@ -61,7 +63,7 @@ impl Report {
     /// Creates a report that is appended to a file, if one is given.
     pub fn new(path: Option<String>) -> Self {
         let style = if std::io::stderr().is_terminal() { Style::Colour } else { Style::Plain };
-        Self { path, style, found: HashMap::new(), printed: String::new() }
+        Self { path, style, found: HashMap::new(), printed: String::new(), has_launched: false }
     }
 
     /// Reports that the program has initialised the driver: without that, an empty report says nothing.
@@ -69,6 +71,14 @@ impl Report {
         if let Some(path) = &self.path {
             append(path, &json!({ "kind": "started", "process": std::process::id() }));
         }
+    }
+
+    /// Reports, once, that a kernel has run: the program does use the simulator, whatever else it tries.
+    pub fn launched(&mut self) {
+        if let (Some(path), false) = (&self.path, self.has_launched) {
+            append(path, &json!({ "kind": "launched", "process": std::process::id() }));
+        }
+        self.has_launched = true;
     }
 
     /// Number of different defects so far.

@@ -52,7 +52,8 @@ pub(super) struct Options {
     program: Vec<OsString>,
 }
 
-/// Runs the program. Exit code 1 means findings, 3 that the program contains NVIDIA's runtime library; otherwise it is
+/// Runs the program. Exit code 1 means findings, 3 that the program contains NVIDIA's runtime library and has run no
+/// kernel; otherwise it is
 /// the program's own.
 ///
 /// # Errors
@@ -108,16 +109,11 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         note(format!("sanitize: {text}"));
         return Ok(own_code(status));
     }
-    summary(&found, options.seeds);
+    summary(&found, options.seeds, reported.launched);
     if reported.unreadable > 0 {
         anyhow::bail!("{} lines of the driver's report cannot be read: findings may be missing", reported.unreadable);
     }
-    let (runtime, defects): (Vec<_>, Vec<_>) = found.iter().partition(|found| found.code == NVIDIA_RUNTIME);
-    Ok(match (defects.is_empty(), runtime.is_empty()) {
-        (false, _) => WRONG,
-        (true, false) => UNAVAILABLE,
-        (true, true) => own_code(status),
-    })
+    Ok(verdict(&found, reported.launched).unwrap_or_else(|| own_code(status)))
 }
 
 /// What to look for when a program has not used the driver.
@@ -170,6 +166,8 @@ struct Reported {
     findings: Vec<Diagnostic>,
     /// Whether a process has initialised the driver.
     started: bool,
+    /// Whether a kernel has run to its end.
+    launched: bool,
     /// Number of lines that are no entries, such as the last one of a full disk.
     unreadable: usize,
 }
@@ -194,6 +192,7 @@ impl Reported {
     fn add(&mut self, line: &str) {
         match serde_json::from_str::<Kind>(line) {
             Ok(entry) if entry.kind == "started" => self.started = true,
+            Ok(entry) if entry.kind == "launched" => self.launched = true,
             _ => match serde_json::from_str(line) {
                 Ok(finding) => self.findings.push(finding),
                 Err(_) => self.unreadable += 1,
@@ -202,10 +201,11 @@ impl Reported {
     }
 }
 
-fn summary(found: &[Diagnostic], seeds: Option<u64>) {
+fn summary(found: &[Diagnostic], seeds: Option<u64>, launched: bool) {
     let runs = seeds.map_or_else(String::new, |seeds| format!(" in {seeds} runs"));
     match found.iter().filter(|diagnostic| diagnostic.code != NVIDIA_RUNTIME).count() {
         0 if found.is_empty() => note(format!("sanitize: nothing found{runs}")),
+        0 if launched => note(format!("sanitize: nothing found{runs}, and a part of the program cannot be checked:")),
         0 => note(format!("sanitize: the program cannot be checked{runs}:")),
         1 => note(format!("sanitize: 1 defect found{runs}:")),
         defects => note(format!("sanitize: {defects} defects found{runs}:")),
@@ -217,6 +217,17 @@ fn summary(found: &[Diagnostic], seeds: Option<u64>) {
         };
         let first = diagnostic.seed.map_or_else(String::new, |seed| format!(" (first with seed {seed})"));
         note(format!("  {place}{}[{}]: {}{first}", diagnostic.kind, diagnostic.code, diagnostic.title));
+    }
+}
+
+/// The exit code that findings demand; `None` for the program's own.
+fn verdict(found: &[Diagnostic], launched: bool) -> Option<u8> {
+    let (runtime, defects): (Vec<_>, Vec<_>) = found.iter().partition(|found| found.code == NVIDIA_RUNTIME);
+    match (defects.is_empty(), runtime.is_empty()) {
+        (false, _) => Some(WRONG),
+        // A program may contain NVIDIA's runtime library without need of it: PyTorch beside kernels of another library.
+        (true, false) if !launched => Some(UNAVAILABLE),
+        (true, _) => None,
     }
 }
 
@@ -232,6 +243,16 @@ fn own_code(status: Option<ExitStatus>) -> u8 {
 mod tests {
     use super::*;
 
+    #[test]
+    fn nvidias_runtime_beside_kernels_that_run_is_no_failure() {
+        let runtime = Diagnostic::new("unsupported", NVIDIA_RUNTIME, "the program contains it", "text");
+        let race = Diagnostic::new("finding", "race-raw", "a race", "text");
+        assert_eq!(verdict(std::slice::from_ref(&runtime), false), Some(UNAVAILABLE));
+        assert_eq!(verdict(std::slice::from_ref(&runtime), true), None);
+        assert_eq!(verdict(&[runtime, race], true), Some(WRONG));
+        assert_eq!(verdict(&[], false), None);
+    }
+
     /// A line that cannot be read leaves the others as they are.
     #[test]
     fn a_bad_line_is_counted() {
@@ -241,10 +262,12 @@ mod tests {
         reported.read(&path).expect("no file");
         assert!(!reported.started);
         let finding = serde_json::to_string(&Diagnostic::new("finding", "race-raw", "a race", "text")).expect("JSON");
-        let mark = r#"{"kind":"started","process":1}"#;
-        let lines = [mark.as_bytes(), b"{\"kind\":\"find", b"\xff", finding.as_bytes()].join(&b'\n');
+        let [started, launched] = [r#"{"kind":"started","process":1}"#, r#"{"kind":"launched","process":1}"#];
+        let lines =
+            [started.as_bytes(), launched.as_bytes(), b"{\"kind\":\"find", b"\xff", finding.as_bytes()].join(&b'\n');
         std::fs::write(&path, lines).expect("a file");
         reported.read(&path).expect("a report");
-        assert_eq!((reported.started, reported.findings.len(), reported.unreadable), (true, 1, 2));
+        assert_eq!((reported.started, reported.launched), (true, true));
+        assert_eq!((reported.findings.len(), reported.unreadable), (1, 2));
     }
 }

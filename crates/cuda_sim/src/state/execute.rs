@@ -110,6 +110,7 @@ impl State {
         let result = self.devices[device].machine.launch(&module.program, &wanted);
         match result {
             Ok(report) => {
+                self.report.launched();
                 self.report.printed(&report.printed);
                 self.report.findings(&function.name, &report.findings);
                 if let Some(accesses) = report.accesses {
