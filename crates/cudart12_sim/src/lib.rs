@@ -1,7 +1,7 @@
 //! `libcudart.so.12`: the runtime library of `cudart_sim` with what is CUDA 12's alone.
 
 use cudart_sim::api::device::{self, Layout};
-use cudart_sim::api::{pointer, start, stream};
+use cudart_sim::api::{pointer, start, stream, texture};
 use cudart_sim::entry::{Handle, on, put};
 use cudart_sim::{driver, exported};
 use std::ffi::{c_char, c_void};
@@ -27,6 +27,14 @@ exported! {
 exported! {
     cudaPointerGetAttributes(place: *mut pointer::Attributes, address: u64) {
         put(place, pointer::attributes(address)?)
+    }
+
+    cudaGetTextureObjectResourceDesc(place: *mut texture::Described, texture: u64) {
+        put(place, texture::of_texture(texture)?)
+    }
+
+    cudaGetSurfaceObjectResourceDesc(place: *mut texture::Described, surface: u64) {
+        put(place, texture::of_surface(surface)?)
     }
 
     cudaMemAdvise(address: u64, bytes: usize, advice: u32, device: i32) {

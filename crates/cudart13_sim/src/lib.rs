@@ -1,7 +1,7 @@
 //! `libcudart.so.13`: the runtime library of `cudart_sim` with what is CUDA 13's alone.
 
 use cudart_sim::api::device::{self, Layout};
-use cudart_sim::api::{pointer, start, stream};
+use cudart_sim::api::{pointer, start, stream, texture};
 use cudart_sim::entry::{Handle, on, put};
 use cudart_sim::{driver, exported};
 use std::ffi::{c_char, c_void};
@@ -43,6 +43,14 @@ exported! {
 exported! {
     cudaPointerGetAttributes(place: *mut (pointer::Attributes, [u64; 8]), address: u64) {
         put(place, (pointer::attributes(address)?, [0; 8]))
+    }
+
+    cudaGetTextureObjectResourceDesc(place: *mut (texture::Described, [u64; 10]), texture: u64) {
+        put(place, (texture::of_texture(texture)?, [0; 10]))
+    }
+
+    cudaGetSurfaceObjectResourceDesc(place: *mut (texture::Described, [u64; 10]), surface: u64) {
+        put(place, (texture::of_surface(surface)?, [0; 10]))
     }
 
     cudaMemAdvise(address: u64, bytes: usize, advice: u32, location: Location) {

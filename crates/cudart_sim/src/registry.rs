@@ -134,7 +134,8 @@ pub fn load_managed() -> Answer {
         registry.binaries.iter().filter(|(_, binary)| !binary.placed).map(|(handle, _)| *handle).collect();
     for handle in waiting {
         let library = registry.library(handle)?;
-        let Some(binary) = registry.binaries.get_mut(&handle) else { continue };
+        let Registry { binaries, variables, .. } = &mut *registry;
+        let Some(binary) = binaries.get_mut(&handle) else { continue };
         for (place, name) in &binary.managed {
             let (mut address, mut bytes) = (0, 0);
             // SAFETY: the pointers are valid, and the host's code registered the place for this write.
@@ -142,6 +143,8 @@ pub fn load_managed() -> Answer {
                 driver::cuLibraryGetManaged(&mut address, &mut bytes, library, name.as_ptr())?;
                 (*place as *mut u64).write(address);
             }
+            // In the host's code, `&variable` is the address itself.
+            variables.insert(address as usize, Symbol { binary: handle, name: name.clone() });
         }
         binary.placed = true;
     }

@@ -268,12 +268,34 @@ impl Place {
 }
 
 /// Whether a file is library code, which users rarely inspect: Rust's own library under the compilers' names for it,
-/// packages from a registry, and the device library under any path.
+/// packages from a registry, the device library under any path, and the headers of CUDA C++.
 fn is_library(file: &str) -> bool {
     ["/library/core/", "/library/alloc/", "/library/stdarch/", "/rustc/", "/registry/src/", "cuda_std/src/"]
         .iter()
         .any(|part| file.contains(part))
+        || CUDA_HEADERS.iter().any(|header| file.contains(&format!("/include/{header}")))
 }
+
+/// Folders and beginnings of names in the folder of CUDA's headers.
+const CUDA_HEADERS: [&str; 17] = [
+    "cccl/",
+    "cooperative_groups",
+    "crt/",
+    "cub/",
+    "cuda/",
+    "cuda_awbarrier",
+    "cuda_bf16",
+    "cuda_fp",
+    "cuda_pipeline",
+    "cuda_surface_types",
+    "cuda_texture_types",
+    "device_atomic_functions",
+    "nv/",
+    "sm_",
+    "surface_indirect_functions",
+    "texture_indirect_functions",
+    "thrust/",
+];
 
 /// Returns the name in the form of the source language.
 pub(crate) fn demangled(name: &str) -> String {

@@ -43,8 +43,8 @@ pub(super) struct Options {
     /// Write the findings as JSON, one object per line
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// The driver's library [default: libcuda_sim.so beside this program, as the runtime libraries libcudart12_sim.so
-    /// and libcudart13_sim.so]
+    /// The driver's library [default: libcuda_sim.so beside this program]; the runtime libraries, libcudart12_sim.so
+    /// and libcudart13_sim.so, are looked for beside both
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
     /// The program and its arguments

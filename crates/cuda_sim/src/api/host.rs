@@ -118,5 +118,5 @@ fn managed(address: u64, bytes: usize) -> Answer {
     let state = state()?;
     let (start, block) = state.block_at(address).ok_or(Code::INVALID_VALUE)?;
     let inside = bytes as u64 <= block.bytes - (address - start);
-    if inside && block.held == Held::Managed { Ok(()) } else { Err(Code::INVALID_VALUE) }
+    if inside && block.held.is_managed() { Ok(()) } else { Err(Code::INVALID_VALUE) }
 }

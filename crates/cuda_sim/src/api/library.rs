@@ -2,7 +2,7 @@
 
 use super::module::{compiler_options, entries, load_in, put_functions, put_global, read_file, unload};
 use crate::code::Code;
-use crate::entry::{api, name, put, put_made};
+use crate::entry::{api, name, put, put_if, put_made};
 use crate::model::Handle;
 use crate::state::state;
 use std::ffi::{c_char, c_void};
@@ -45,9 +45,11 @@ api! {
         put_global(address, bytes, library, symbol)
     }
 
-    cuLibraryGetManaged(_address: *mut u64, _bytes: *mut usize, library: Handle, _symbol: *const c_char) {
-        // Modules have no managed variables: a text with `.attribute(.managed)` is not loaded.
-        if state()?.modules.contains_key(&library) { Err(Code::NOT_FOUND) } else { Err(Code::INVALID_HANDLE) }
+    cuLibraryGetManaged(address: *mut u64, bytes: *mut usize, library: Handle, symbol: *const c_char) {
+        let (start, size) = state()?.managed(library, &name(symbol)?)?;
+        put_if(address, start);
+        put_if(bytes, size as usize);
+        Ok(())
     }
 
     cuLibraryGetKernelCount(count: *mut u32, library: Handle) {

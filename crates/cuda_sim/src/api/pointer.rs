@@ -123,13 +123,13 @@ fn value(state: &State, attribute: u32, address: u64) -> Answer<Option<Value>> {
     let on_host = block.held.is_on_host();
     Ok(Some(match attribute {
         CONTEXT => Value::Long(block.context as u64),
-        MEMORY_TYPE => Value::Int(if on_host && block.held != Held::Managed { 1 } else { 2 }),
+        MEMORY_TYPE => Value::Int(if on_host && !block.held.is_managed() { 1 } else { 2 }),
         DEVICE_POINTER => Value::Long(address),
         HOST_POINTER if on_host => Value::Long(address),
         HOST_POINTER => return Ok(None),
         SYNC_MEMOPS => Value::Byte(1),
         BUFFER_ID | MEMORY_ID => Value::Long(block.id),
-        IS_MANAGED => Value::Byte(u8::from(block.held == Held::Managed)),
+        IS_MANAGED => Value::Byte(u8::from(block.held.is_managed())),
         DEVICE_ORDINAL => Value::Int(block.device as i32),
         RANGE_START | MAPPING_START => Value::Long(start),
         RANGE_SIZE | MAPPING_SIZE => Value::Long(block.bytes),

@@ -25,6 +25,8 @@ pub enum Held {
     /// Memory of the host that the driver allocated, with the flags of `cuMemHostAlloc`.
     Pinned(u32),
     Managed,
+    /// A managed variable of a module.
+    Variable,
     /// Memory of the program, with the flags of `cuMemHostRegister`.
     Registered(u32),
 }
@@ -32,7 +34,12 @@ pub enum Held {
 impl Held {
     /// Whether it is memory of the host, which every device accesses.
     pub fn is_on_host(self) -> bool {
-        matches!(self, Self::Pinned(_) | Self::Managed | Self::Registered(_))
+        matches!(self, Self::Pinned(_) | Self::Registered(_)) || self.is_managed()
+    }
+
+    /// Whether it is managed memory, which counts as the device's and as the host's.
+    pub fn is_managed(self) -> bool {
+        matches!(self, Self::Managed | Self::Variable)
     }
 
     /// What reports call it.
@@ -43,6 +50,7 @@ impl Held {
             Self::Array => "cuArrayCreate",
             Self::Pinned(_) => "cuMemHostAlloc",
             Self::Managed => "cuMemAllocManaged",
+            Self::Variable => "a managed variable",
             Self::Registered(_) => "cuMemHostRegister",
         }
     }

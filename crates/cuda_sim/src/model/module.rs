@@ -15,6 +15,8 @@ pub struct Module {
     pub instance: u64,
     /// The context that it was loaded in; 0 for a library, which is loaded in all.
     pub context: Handle,
+    /// Addresses of the managed variables, by name.
+    pub managed: BTreeMap<String, u64>,
     /// The functions that have handles, by name.
     pub functions: BTreeMap<String, Handle>,
 }

@@ -3,7 +3,7 @@
 use super::State;
 use crate::code::{Answer, Code};
 use crate::host_memory;
-use crate::model::{Copy, Handle, Held, Kernel, Kind, Launch, Operation, Set, Side};
+use crate::model::{Copy, Handle, Kernel, Kind, Launch, Operation, Set, Side};
 use ptx_sim::{Stop, StopKind};
 use std::time::Instant;
 
@@ -185,7 +185,7 @@ impl State {
     /// The number of the device whose memory, or whose module's variable, is at an address.
     pub fn device_of(&self, address: u64) -> Option<usize> {
         match self.block_at(address) {
-            Some((_, block)) if block.held == Held::Managed => Some(block.device),
+            Some((_, block)) if block.held.is_managed() => Some(block.device),
             Some((_, block)) if block.held.is_on_host() => None,
             Some((_, block)) => Some(block.device),
             None => self.devices.iter().position(|device| device.machine.allocation(address).is_some()),

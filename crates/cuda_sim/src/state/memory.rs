@@ -41,6 +41,20 @@ impl State {
     /// # Errors
     /// As [`State::allocate`].
     pub fn allocate_host(&mut self, device: usize, context: Handle, bytes: u64, held: Held) -> Answer<u64> {
+        let name = self.name(device, held)?;
+        self.allocate_named(Block { bytes, device, context, held, id: 0 }, &name)
+    }
+
+    /// Allocates memory for a managed variable of a module.
+    ///
+    /// # Errors
+    /// As [`State::allocate`].
+    pub fn allocate_variable(&mut self, device: usize, bytes: u64, name: &str) -> Answer<u64> {
+        self.allocate_named(Block { bytes: bytes.max(1), device, context: 0, held: Held::Variable, id: 0 }, name)
+    }
+
+    fn allocate_named(&mut self, block: Block, name: &str) -> Answer<u64> {
+        let Block { bytes, device, .. } = block;
         if bytes == 0 {
             return Err(Code::INVALID_VALUE);
         }
@@ -51,7 +65,7 @@ impl State {
         }
         let address = on.machine.reserve(size, PAGE).map_err(|_| Code::OUT_OF_MEMORY)?;
         let memory = host_memory::map(address, size)?;
-        if let Err(code) = self.map(memory, Block { bytes, device, context, held, id: 0 }) {
+        if let Err(code) = self.map(memory, block, name) {
             // SAFETY: the pages were mapped above, and no machine has them.
             unsafe { host_memory::unmap(address, size) };
             return Err(code);
@@ -70,7 +84,9 @@ impl State {
         if Mapped::read().is_some_and(|mapped| !mapped.contains(memory..end)) {
             return Err(Code::INVALID_VALUE);
         }
-        self.map(start, Block { bytes, device, context, held: Held::Registered(flags), id: 0 })
+        let held = Held::Registered(flags);
+        let name = self.name(device, held)?;
+        self.map(start, Block { bytes, device, context, held, id: 0 }, &name)
     }
 
     /// Ends the registration of memory that the program has unmapped, before a kernel's access to it crashes the
@@ -93,13 +109,12 @@ impl State {
         }
     }
 
-    fn map(&mut self, memory: NonNull<u8>, block: Block) -> Answer {
-        let name = self.name(block.device, block.held)?;
+    fn map(&mut self, memory: NonNull<u8>, block: Block, name: &str) -> Answer {
         let address = memory.as_ptr() as u64;
         for at in 0..self.devices.len() {
             // SAFETY: `allocate_host` mapped whole pages, `register` found the pages readable, and the program promises
             // to keep them until it has freed them.
-            if unsafe { self.devices[at].machine.map(memory, block.bytes, &name) }.is_err() {
+            if unsafe { self.devices[at].machine.map(memory, block.bytes, name) }.is_err() {
                 self.devices[..at].iter_mut().for_each(|device| unmap(device, address));
                 return Err(Code::HOST_MEMORY_ALREADY_REGISTERED);
             }
@@ -121,7 +136,7 @@ impl State {
             unmap(device, address);
         }
         match block.held {
-            Held::Pinned(_) | Held::Managed => {
+            Held::Pinned(_) | Held::Managed | Held::Variable => {
                 // SAFETY: `allocate_host` mapped these pages, and no machine has them any more.
                 unsafe { host_memory::unmap(address, block.bytes.next_multiple_of(PAGE)) };
             }

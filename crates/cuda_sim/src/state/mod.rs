@@ -14,8 +14,8 @@ mod watched;
 use crate::code::{Answer, Code};
 use crate::image::Programs;
 use crate::model::{
-    Array, Block, Context, Described, Device, Event, Executable, Function, Graph, Handle, Linker, Module, Node, Pool,
-    Stream, UserObject,
+    Array, Block, Context, Described, Device, Event, Executable, Function, Graph, Handle, Held, Linker, Module, Node,
+    Pool, Stream, UserObject,
 };
 use crate::report::{self, Report};
 use crate::settings::Settings;
@@ -90,7 +90,9 @@ extern "C" fn at_exit() {
     let Ok(mut state) = state() else { return };
     state.report.show_printed();
     if state.settings.leaks {
-        let blocks: Vec<(u64, Block)> = state.blocks.iter().map(|(address, block)| (*address, *block)).collect();
+        // Variables live as long as their module.
+        let leaks = state.blocks.iter().filter(|(_, block)| block.held != Held::Variable);
+        let blocks: Vec<(u64, Block)> = leaks.map(|(address, block)| (*address, *block)).collect();
         for (address, block) in blocks {
             let name = state.block_name(address, &block);
             state.report.leak(&name, block.bytes);

@@ -29,7 +29,7 @@ impl State {
             return;
         }
         let Some((start, block)) = self.block_at(range.start) else { return };
-        if !matches!(block.held, Held::Pinned(_) | Held::Managed) {
+        if !matches!(block.held, Held::Pinned(_)) && !block.held.is_managed() {
             return;
         }
         let pages = whole_pages(range, &(start..start + block.bytes));

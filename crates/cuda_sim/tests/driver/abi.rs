@@ -96,6 +96,9 @@ unsafe extern "C" {
         library_values: *const *mut c_void,
         library_count: u32,
     ) -> u32;
+    pub fn cuLibraryGetManaged(address: *mut u64, bytes: *mut usize, library: usize, name: *const c_char) -> u32;
+    pub fn cuLibraryGetGlobal(address: *mut u64, bytes: *mut usize, library: usize, name: *const c_char) -> u32;
+    pub fn cuLibraryUnload(library: usize) -> u32;
     pub fn cuLibraryGetKernel(kernel: *mut usize, library: usize, name: *const c_char) -> u32;
     pub fn cuLaunchKernel(
         function: usize,

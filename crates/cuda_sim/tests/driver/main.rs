@@ -14,6 +14,7 @@ mod faults;
 mod graph_races;
 mod graphs;
 mod host;
+mod managed;
 mod memory;
 mod modules;
 mod pools;

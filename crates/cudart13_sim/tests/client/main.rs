@@ -5,6 +5,7 @@ mod launches;
 mod memory;
 mod properties;
 mod runtime;
+mod textures;
 
 use runtime::both;
 

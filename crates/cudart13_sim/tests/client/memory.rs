@@ -1,6 +1,7 @@
 //! Memory and copies.
 
-use crate::runtime::both;
+use crate::runtime::{SHARED, both};
+use std::sync::atomic::Ordering;
 
 type Copy = unsafe extern "C" fn(usize, usize, usize, u32) -> u32;
 type Plane = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize, u32) -> u32;
@@ -68,5 +69,20 @@ fn what_an_address_is() {
             let size = if runtime.version == 12 { 24 } else { 88 };
             assert!(attributes[size..].iter().all(|byte| *byte == 0xab), "{}", runtime.version);
         }
+    }
+}
+
+#[test]
+fn a_managed_variable_has_its_address() {
+    for (runtime, place) in both().iter().zip(&SHARED) {
+        runtime.ok(runtime.call("cudaFree", [0; 3]));
+        let address = place.load(Ordering::Relaxed);
+        assert_ne!(address, 0);
+        // SAFETY: the library has placed the variable there for as long as the program runs.
+        assert_eq!(unsafe { (address as *const u32).read_volatile() }, 21);
+        let (mut found, mut size) = (0_usize, 0_usize);
+        runtime.ok(runtime.call("cudaGetSymbolAddress", [&raw mut found as usize, address, 0]));
+        runtime.ok(runtime.call("cudaGetSymbolSize", [&raw mut size as usize, address, 0]));
+        assert_eq!((found, size), (address, 4));
     }
 }

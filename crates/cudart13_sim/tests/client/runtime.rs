@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicUsize;
 
 /// A library that cargo builds beside the tests.
 fn beside(name: &str) -> PathBuf {
@@ -20,6 +21,9 @@ pub static ADD: u8 = 0;
 pub static MISSING: u8 = 0;
 pub static STEP: u32 = 0;
 pub static TOTAL: u32 = 0;
+
+/// Where the host's code of each library keeps the address of a managed variable.
+pub static SHARED: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
 /// Both libraries.
 pub fn both() -> &'static [Runtime; 2] {
@@ -77,6 +81,8 @@ impl Runtime {
         let end: unsafe extern "C" fn(usize) = self.get("__cudaRegisterFatBinaryEnd");
         let kernel: unsafe extern "C" fn(usize, usize, usize, *const c_char, i32) = self.get("__cudaRegisterFunction");
         let variable: unsafe extern "C" fn(usize, usize, usize, *const c_char, i32) = self.get("__cudaRegisterVar");
+        let managed: unsafe extern "C" fn(usize, usize, usize, *const c_char, i32) =
+            self.get("__cudaRegisterManagedVar");
         // SAFETY: the wrapper and the names live as long as the program.
         unsafe {
             let handle = binary(std::ptr::from_mut(wrapper).cast());
@@ -84,6 +90,7 @@ impl Runtime {
             kernel(handle, of(&MISSING), 0, c"missing".as_ptr(), -1);
             variable(handle, of(&STEP), 0, c"step".as_ptr(), 0);
             variable(handle, of(&TOTAL), 0, c"total".as_ptr(), 0);
+            managed(handle, of(&SHARED[(self.version - 12) as usize]), 0, c"shared".as_ptr(), 0);
             end(handle);
         }
     }

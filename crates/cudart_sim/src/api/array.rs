@@ -85,7 +85,7 @@ pub(super) fn format(channel: Channel) -> Answer<(u32, u32)> {
     }
 }
 
-fn channel_of(array: &Array) -> Channel {
+pub(super) fn channel_of(array: &Array) -> Channel {
     let known = FORMATS.iter().find(|(_, _, format)| *format == array.format);
     let (bits, kind) = known.map_or((0, 0), |(bits, kind, _)| (*bits, *kind));
     let mut channel = Channel { bits: [0; 4], kind };

@@ -22,3 +22,4 @@ mod register;
 pub mod start;
 pub mod stream;
 mod symbol;
+pub mod texture;

@@ -16,8 +16,8 @@ macro_rules! refused {
 
 refused! {
     __cudaGetProcAddress __cudaRegisterHostVar __cudaRegisterUnifiedTable cudaArrayGetMemoryRequirements
-    cudaArrayGetPlane cudaArrayGetSparseProperties cudaCreateSurfaceObject cudaCreateTextureObject
-    cudaDestroyExternalMemory cudaDestroyExternalSemaphore cudaDestroySurfaceObject cudaDestroyTextureObject
+    cudaArrayGetPlane cudaArrayGetSparseProperties
+    cudaDestroyExternalMemory cudaDestroyExternalSemaphore
     cudaDevResourceGenerateDesc cudaDevSmResourceSplit cudaDevSmResourceSplitByCount
     cudaDeviceFlushGPUDirectRDMAWrites cudaDeviceGetDevResource cudaDeviceGetExecutionCtx
     cudaDeviceGetGraphMemAttribute cudaDeviceGetHostAtomicCapabilities cudaDeviceGetNvSciSyncAttributes
@@ -31,8 +31,8 @@ refused! {
     cudaExternalMemoryGetMappedBuffer cudaExternalMemoryGetMappedMipmappedArray cudaFreeMipmappedArray
     cudaGLGetDevices cudaGLMapBufferObject cudaGLMapBufferObjectAsync cudaGLRegisterBufferObject
     cudaGLSetBufferObjectMapFlags cudaGLSetGLDevice cudaGLUnmapBufferObject cudaGLUnmapBufferObjectAsync
-    cudaGLUnregisterBufferObject cudaGetMipmappedArrayLevel cudaGetSurfaceObjectResourceDesc
-    cudaGetTextureObjectResourceDesc cudaGetTextureObjectResourceViewDesc cudaGetTextureObjectTextureDesc
+    cudaGLUnregisterBufferObject cudaGetMipmappedArrayLevel
+    cudaGetTextureObjectResourceViewDesc
     cudaGraphAddDependencies_v2 cudaGraphAddExternalSemaphoresSignalNode cudaGraphAddExternalSemaphoresWaitNode
     cudaGraphAddMemAllocNode cudaGraphAddMemFreeNode cudaGraphAddNode cudaGraphAddNode_v2
     cudaGraphChildGraphNodeGetGraph cudaGraphConditionalHandleCreate cudaGraphConditionalHandleCreate_v2

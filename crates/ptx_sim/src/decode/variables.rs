@@ -26,6 +26,7 @@ impl<'t> Context<'t> {
             init: Vec::new(),
             relocations: Vec::new(),
             dynamic,
+            managed: variable.managed,
         });
         Ok(index)
     }

@@ -5,7 +5,7 @@ use crate::memory::address;
 use crate::program::flow::{self, Flow};
 use crate::program::{Async, Layout, Op, Program, Source, Space, Symbol, Variable};
 use crate::stop::Stop;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// A program that this machine has loaded; its global variables keep their values between launches.
@@ -26,14 +26,22 @@ pub struct Module {
 }
 
 impl Module {
-    /// Places a program's global and constant variables. `next_constant` is the first free offset of constant memory.
+    /// Places a program's global and constant variables: those that have an address in `placed` there. `next_constant` is
+    /// the first free offset of constant memory.
     ///
     /// # Errors
     /// `out-of-memory` if the host has not enough memory; `initialiser` if an initial value differs by kernel.
-    pub fn load(program: &Program, number: usize, memory: &Memory, next_constant: &mut u64) -> Result<Self, Stop> {
+    pub fn load(
+        program: &Program,
+        number: usize,
+        memory: &Memory,
+        placed: &BTreeMap<String, u64>,
+        next_constant: &mut u64,
+    ) -> Result<Self, Stop> {
         let mut addresses = Vec::with_capacity(program.variables.len());
         for variable in &program.variables {
-            addresses.push(place(variable, memory, next_constant)?);
+            let given = placed.get(&variable.name).filter(|_| variable.space == Space::Global);
+            addresses.push(given.map_or_else(|| place(variable, memory, next_constant), |address| Ok(*address))?);
         }
         for (variable, &address) in program.variables.iter().zip(&addresses) {
             initialise(program, variable, address, &addresses, memory)?;

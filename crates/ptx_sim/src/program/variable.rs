@@ -20,6 +20,8 @@ pub struct Variable {
     pub relocations: Vec<Relocation>,
     /// Whether it is an `.extern .shared x[]`, which starts at the end of the block's static shared memory.
     pub dynamic: bool,
+    /// Whether host and device share it, `.attribute(.managed)`.
+    pub managed: bool,
 }
 
 /// An address in an initialiser.

@@ -14,6 +14,7 @@ use crate::memory::{FreeError, Memory, address};
 use crate::program::{Program, Space};
 use crate::stop::{Diagnostic, Stop, StopKind};
 use crate::texture::Texture;
+use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -253,6 +254,20 @@ impl Machine {
         self.loaded(program, instance).map(|_| ())
     }
 
+    /// As [`Machine::load`], with global variables at addresses that the caller chooses, by name: the start of memory
+    /// that is there, for example of [`Machine::map`]. It remains the caller's when the program is unloaded.
+    ///
+    /// # Errors
+    /// As [`Machine::load`]; `out-of-bounds` if there is no memory at such an address, or too little.
+    pub fn load_at(&mut self, program: &Program, instance: u64, placed: &BTreeMap<String, u64>) -> Result<(), Stop> {
+        for variable in program.variables.iter().filter(|variable| variable.space == Space::Global) {
+            if let Some(address) = placed.get(&variable.name) {
+                self.locate("place a variable in", *address, variable.size)?;
+            }
+        }
+        self.loaded_at(program, instance, placed).map(|_| ())
+    }
+
     /// Frees the variables of an instance of a program. A later launch of it places them again.
     pub fn unload(&mut self, program: &Program, instance: u64) {
         let is = |known: &&mut Loaded| known.instance == Some(instance) && known.module.source == program.source;
@@ -266,11 +281,15 @@ impl Machine {
     }
 
     pub(crate) fn loaded(&mut self, program: &Program, instance: u64) -> Result<usize, Stop> {
+        self.loaded_at(program, instance, &BTreeMap::new())
+    }
+
+    fn loaded_at(&mut self, program: &Program, instance: u64, placed: &BTreeMap<String, u64>) -> Result<usize, Stop> {
         let is = |known: &Loaded| known.instance == Some(instance) && known.module.source == program.source;
         if let Some(at) = self.modules.iter().position(is) {
             return Ok(at);
         }
-        let module = Module::load(program, self.modules.len(), &self.memory, &mut self.next_constant)?;
+        let module = Module::load(program, self.modules.len(), &self.memory, placed, &mut self.next_constant)?;
         self.modules.push(Loaded { module, instance: Some(instance), plans: None });
         Ok(self.modules.len() - 1)
     }

@@ -253,7 +253,8 @@ impl<'t> Parser<'t> {
         let mut list = vec![self.declarator(space)?];
         self.initialiser(&mut list)?;
         while self.eat(",")? {
-            let (kind, element, align) = list.first().map_or(("b32", 4, 4), |v| (v.kind, v.element, v.align));
+            let (kind, element, align, managed) =
+                list.first().map_or(("b32", 4, 4, false), |v| (v.kind, v.element, v.align, v.managed));
             let line = self.token.line;
             let name = self.word("a name")?;
             let mut size = element;
@@ -266,7 +267,19 @@ impl<'t> Parser<'t> {
                 self.expect("]")?;
             }
             let (unsized_array, pointer, init) = (false, false, Vec::new());
-            list.push(Variable { space, name, kind, element, size, align, unsized_array, pointer, init, line });
+            list.push(Variable {
+                space,
+                name,
+                kind,
+                element,
+                size,
+                align,
+                unsized_array,
+                pointer,
+                managed,
+                init,
+                line,
+            });
             self.initialiser(&mut list)?;
         }
         self.expect(";")?;

@@ -180,7 +180,7 @@ impl<'t> Parser<'t> {
     pub fn declarator(&mut self, space: &'t str) -> Result<Variable<'t>, ParseError> {
         let line = self.token.line;
         let (mut kind, mut element, mut lanes) = ("b32", 0u64, 1u64);
-        let (mut align, mut pointer) = (0u64, false);
+        let (mut align, mut pointer, mut managed) = (0u64, false, false);
         while self.token.kind == Kind::Word && self.token.text.starts_with('.') {
             let directive = self.advance()?;
             match directive.text {
@@ -192,6 +192,7 @@ impl<'t> Parser<'t> {
                     }
                 }
                 ".ptr" => pointer = true,
+                ".attribute" => managed |= self.attributes()?,
                 ".global" | ".const" | ".shared" | ".local" | ".param" | ".generic" => {}
                 ".v2" => lanes = 2,
                 ".v4" => lanes = 4,
@@ -228,7 +229,33 @@ impl<'t> Parser<'t> {
         if !align.is_power_of_two() || align > 1 << 20 {
             return Err(self.error("an alignment that is a power of two"));
         }
-        Ok(Variable { space, name, kind, element, size, align, unsized_array, pointer, init: Vec::new(), line })
+        let init = Vec::new();
+        Ok(Variable { space, name, kind, element, size, align, unsized_array, pointer, managed, init, line })
+    }
+
+    /// Parses the list of an `.attribute` and returns whether it contains `.managed`. The other one, `.unified(…)`, names
+    /// a variable for other programs.
+    fn attributes(&mut self) -> Result<bool, ParseError> {
+        let mut managed = false;
+        self.expect("(")?;
+        loop {
+            let attribute = self.advance()?;
+            match attribute.text {
+                ".managed" => managed = true,
+                ".unified" => {
+                    self.expect("(")?;
+                    self.unsigned("an identifier")?;
+                    self.expect(",")?;
+                    self.unsigned("an identifier")?;
+                    self.expect(")")?;
+                }
+                _ => return Err(self.error_at(attribute, "`.managed` or `.unified`")),
+            }
+            if !self.eat(",")? {
+                self.expect(")")?;
+                return Ok(managed);
+            }
+        }
     }
 }
 

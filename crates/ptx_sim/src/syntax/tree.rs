@@ -159,6 +159,8 @@ pub struct Variable<'t> {
     pub unsized_array: bool,
     /// Whether the parameter has the attribute `.ptr`.
     pub pointer: bool,
+    /// Whether the variable has the attribute `.managed`: the host accesses it, too.
+    pub managed: bool,
     /// Initial values in memory order; may be fewer than the elements, or empty.
     pub init: Vec<Initial<'t>>,
     /// Line number, from 1.

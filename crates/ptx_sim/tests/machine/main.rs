@@ -5,6 +5,7 @@ mod counts;
 mod grammar;
 mod memory;
 mod order;
+mod placed;
 mod refusals;
 mod stops;
 

@@ -7,10 +7,11 @@ use super::state::Uninit;
 use crate::isa::File;
 use crate::lanes::{each, first, select};
 use crate::memory::cells::{self, Bytes, Device, Lane};
-use crate::observe::{Lanes, Scene};
+use crate::observe::{Lanes, Scene, Site};
 use crate::program::{Access, Space};
 use crate::registers::shadow::{NEVER_WRITTEN, RegisterShadow};
 use crate::registers::{LANES, NO_SLOT, Registers};
+use crate::stop;
 
 /// Distance in bytes up to which the lanes of an access are checked as one range.
 const CLOSE: u64 = 1024;
@@ -321,7 +322,8 @@ impl Uninit {
             }
             // A collection that grows copies its whole capacity, of which the end may never have been written.
             let kept = || scene.snapshot.at(lanes.addresses[lane]).is_some_and(|view| view.heap);
-            if seen && (computed || undefined == low(bytes) && !kept()) {
+            let wrong = seen && (computed || undefined == low(bytes) && !kept());
+            if wrong && !self.is_internal(scene, origin) {
                 if !reported {
                     self.used(scene, lane, Use::Store, origin);
                     reported = true;
@@ -331,6 +333,39 @@ impl Uninit {
             self.mark(scene, Place::of(lanes, lane, bytes), undefined, origin);
         });
     }
+}
+
+/// Maximum number of steps from an undefined value back to its origin.
+const MOST_STEPS: usize = 8;
+
+impl Uninit {
+    /// Whether library code stores an undefined value of its own: a register, or memory of the block, that it has not
+    /// written. CUB's last tile computes with the elements that it lacks, and stores a result for the next tile, of
+    /// which there is none.
+    fn is_internal(&self, scene: &Scene<'_>, origin: u32) -> bool {
+        let is_library = |site: Site| {
+            let place = stop::Place::of(scene.setting.program, site.function, site.pc);
+            !place.source.is_empty() && place.user_line().is_none()
+        };
+        if !is_library(scene.site) {
+            return false;
+        }
+        let mut next = origin;
+        for _ in 0..MOST_STEPS {
+            let Some((origin, lane)) = self.origins.get(next) else { return false };
+            match &origin.birth {
+                Birth::Memory { stored, earlier: Some(earlier), .. } if stored >> lane & 1 != 0 => next = *earlier,
+                Birth::Register => return is_library(origin.site),
+                Birth::Memory { space, .. } => return is_of_block(*space) && is_library(origin.site),
+                Birth::Discard => return false,
+            }
+        }
+        false
+    }
+}
+
+fn is_of_block(space: Space) -> bool {
+    matches!(space, Space::Shared | Space::Local | Space::Frame)
 }
 
 #[cfg(test)]

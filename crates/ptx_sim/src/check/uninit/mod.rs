@@ -7,7 +7,9 @@
 //! a copied struct, the unused part of a vector, and a load whose value is then not selected are therefore not
 //! reported. A store to global memory is reported if the value was computed, or if none of the thread's stored bytes
 //! was ever written; a copy with some defined bytes propagates its undefined ones without a finding, and so does a copy
-//! to memory of the device's `malloc`, because a collection that grows there copies its unused capacity, too.
+//! to memory of the device's `malloc`, because a collection that grows there copies its unused capacity, too. Library
+//! code that stores an unwritten register or an unwritten value of the block propagates it as well: CUB's last tile
+//! stores a result for a next one, of which there is none.
 //!
 //! `discard` makes bytes of global memory undefined again.
 //!

@@ -1,0 +1,155 @@
+// The properties of a device, field by field, as this compiler's header lays them out: each is the attribute of that name.
+#include "check.h"
+#include <cstring>
+
+static void same(unsigned long long field, cudaDeviceAttr attribute, const char* what, int line) {
+    int value = -1;
+    cudaError_t result = cudaDeviceGetAttribute(&value, attribute, 0);
+    check(result == cudaSuccess && field == (unsigned long long)value, what, __FILE__, line);
+}
+#define SAME(field, attribute) same(field, attribute, #field, __LINE__)
+
+int main() {
+    // What the call does not write stays as it is.
+    struct { cudaDeviceProp properties; unsigned char after[64]; } room;
+    memset(&room, 0xab, sizeof room);
+    OK(cudaGetDeviceProperties(&room.properties, 0));
+    for (unsigned char byte : room.after) CHECK(byte == 0xab);
+    const cudaDeviceProp& properties = room.properties;
+    CHECK(!strncmp(properties.name, "Simulated ", 10));
+    size_t available, total;
+    OK(cudaMemGetInfo(&available, &total));
+    CHECK(properties.totalGlobalMem == total);
+    unsigned sum = 0;
+    for (char byte : properties.uuid.bytes) sum += (unsigned char)byte;
+    CHECK(sum != 0);
+    CHECK(properties.warpSize == 32 && properties.maxThreadsPerBlock == 1024 && properties.maxGridSize[0] == 2147483647);
+    SAME(properties.sharedMemPerBlock, cudaDevAttrMaxSharedMemoryPerBlock);
+    SAME(properties.regsPerBlock, cudaDevAttrMaxRegistersPerBlock);
+    SAME(properties.warpSize, cudaDevAttrWarpSize);
+    SAME(properties.memPitch, cudaDevAttrMaxPitch);
+    SAME(properties.maxThreadsPerBlock, cudaDevAttrMaxThreadsPerBlock);
+    SAME(properties.maxThreadsDim[0], cudaDevAttrMaxBlockDimX);
+    SAME(properties.maxThreadsDim[1], cudaDevAttrMaxBlockDimY);
+    SAME(properties.maxThreadsDim[2], cudaDevAttrMaxBlockDimZ);
+    SAME(properties.maxGridSize[0], cudaDevAttrMaxGridDimX);
+    SAME(properties.maxGridSize[1], cudaDevAttrMaxGridDimY);
+    SAME(properties.maxGridSize[2], cudaDevAttrMaxGridDimZ);
+    SAME(properties.totalConstMem, cudaDevAttrTotalConstantMemory);
+    SAME(properties.major, cudaDevAttrComputeCapabilityMajor);
+    SAME(properties.minor, cudaDevAttrComputeCapabilityMinor);
+    SAME(properties.textureAlignment, cudaDevAttrTextureAlignment);
+    SAME(properties.texturePitchAlignment, cudaDevAttrTexturePitchAlignment);
+    SAME(properties.multiProcessorCount, cudaDevAttrMultiProcessorCount);
+    SAME(properties.integrated, cudaDevAttrIntegrated);
+    SAME(properties.canMapHostMemory, cudaDevAttrCanMapHostMemory);
+    SAME(properties.maxTexture1D, cudaDevAttrMaxTexture1DWidth);
+    SAME(properties.maxTexture1DMipmap, cudaDevAttrMaxTexture1DMipmappedWidth);
+    SAME(properties.maxTexture2D[0], cudaDevAttrMaxTexture2DWidth);
+    SAME(properties.maxTexture2D[1], cudaDevAttrMaxTexture2DHeight);
+    SAME(properties.maxTexture2DMipmap[0], cudaDevAttrMaxTexture2DMipmappedWidth);
+    SAME(properties.maxTexture2DMipmap[1], cudaDevAttrMaxTexture2DMipmappedHeight);
+    SAME(properties.maxTexture2DLinear[0], cudaDevAttrMaxTexture2DLinearWidth);
+    SAME(properties.maxTexture2DLinear[1], cudaDevAttrMaxTexture2DLinearHeight);
+    SAME(properties.maxTexture2DLinear[2], cudaDevAttrMaxTexture2DLinearPitch);
+    SAME(properties.maxTexture2DGather[0], cudaDevAttrMaxTexture2DGatherWidth);
+    SAME(properties.maxTexture2DGather[1], cudaDevAttrMaxTexture2DGatherHeight);
+    SAME(properties.maxTexture3D[0], cudaDevAttrMaxTexture3DWidth);
+    SAME(properties.maxTexture3D[1], cudaDevAttrMaxTexture3DHeight);
+    SAME(properties.maxTexture3D[2], cudaDevAttrMaxTexture3DDepth);
+    SAME(properties.maxTexture3DAlt[0], cudaDevAttrMaxTexture3DWidthAlt);
+    SAME(properties.maxTexture3DAlt[1], cudaDevAttrMaxTexture3DHeightAlt);
+    SAME(properties.maxTexture3DAlt[2], cudaDevAttrMaxTexture3DDepthAlt);
+    SAME(properties.maxTextureCubemap, cudaDevAttrMaxTextureCubemapWidth);
+    SAME(properties.maxTexture1DLayered[0], cudaDevAttrMaxTexture1DLayeredWidth);
+    SAME(properties.maxTexture1DLayered[1], cudaDevAttrMaxTexture1DLayeredLayers);
+    SAME(properties.maxTexture2DLayered[0], cudaDevAttrMaxTexture2DLayeredWidth);
+    SAME(properties.maxTexture2DLayered[1], cudaDevAttrMaxTexture2DLayeredHeight);
+    SAME(properties.maxTexture2DLayered[2], cudaDevAttrMaxTexture2DLayeredLayers);
+    SAME(properties.maxTextureCubemapLayered[0], cudaDevAttrMaxTextureCubemapLayeredWidth);
+    SAME(properties.maxTextureCubemapLayered[1], cudaDevAttrMaxTextureCubemapLayeredLayers);
+    SAME(properties.maxSurface1D, cudaDevAttrMaxSurface1DWidth);
+    SAME(properties.maxSurface2D[0], cudaDevAttrMaxSurface2DWidth);
+    SAME(properties.maxSurface2D[1], cudaDevAttrMaxSurface2DHeight);
+    SAME(properties.maxSurface3D[0], cudaDevAttrMaxSurface3DWidth);
+    SAME(properties.maxSurface3D[1], cudaDevAttrMaxSurface3DHeight);
+    SAME(properties.maxSurface3D[2], cudaDevAttrMaxSurface3DDepth);
+    SAME(properties.maxSurface1DLayered[0], cudaDevAttrMaxSurface1DLayeredWidth);
+    SAME(properties.maxSurface1DLayered[1], cudaDevAttrMaxSurface1DLayeredLayers);
+    SAME(properties.maxSurface2DLayered[0], cudaDevAttrMaxSurface2DLayeredWidth);
+    SAME(properties.maxSurface2DLayered[1], cudaDevAttrMaxSurface2DLayeredHeight);
+    SAME(properties.maxSurface2DLayered[2], cudaDevAttrMaxSurface2DLayeredLayers);
+    SAME(properties.maxSurfaceCubemap, cudaDevAttrMaxSurfaceCubemapWidth);
+    SAME(properties.maxSurfaceCubemapLayered[0], cudaDevAttrMaxSurfaceCubemapLayeredWidth);
+    SAME(properties.maxSurfaceCubemapLayered[1], cudaDevAttrMaxSurfaceCubemapLayeredLayers);
+    SAME(properties.surfaceAlignment, cudaDevAttrSurfaceAlignment);
+    SAME(properties.concurrentKernels, cudaDevAttrConcurrentKernels);
+    SAME(properties.ECCEnabled, cudaDevAttrEccEnabled);
+    SAME(properties.pciBusID, cudaDevAttrPciBusId);
+    SAME(properties.pciDeviceID, cudaDevAttrPciDeviceId);
+    SAME(properties.pciDomainID, cudaDevAttrPciDomainId);
+    SAME(properties.tccDriver, cudaDevAttrTccDriver);
+    SAME(properties.asyncEngineCount, cudaDevAttrAsyncEngineCount);
+    SAME(properties.unifiedAddressing, cudaDevAttrUnifiedAddressing);
+    SAME(properties.memoryBusWidth, cudaDevAttrGlobalMemoryBusWidth);
+    SAME(properties.l2CacheSize, cudaDevAttrL2CacheSize);
+    SAME(properties.persistingL2CacheMaxSize, cudaDevAttrMaxPersistingL2CacheSize);
+    SAME(properties.maxThreadsPerMultiProcessor, cudaDevAttrMaxThreadsPerMultiProcessor);
+    SAME(properties.streamPrioritiesSupported, cudaDevAttrStreamPrioritiesSupported);
+    SAME(properties.globalL1CacheSupported, cudaDevAttrGlobalL1CacheSupported);
+    SAME(properties.localL1CacheSupported, cudaDevAttrLocalL1CacheSupported);
+    SAME(properties.sharedMemPerMultiprocessor, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+    SAME(properties.regsPerMultiprocessor, cudaDevAttrMaxRegistersPerMultiprocessor);
+    SAME(properties.managedMemory, cudaDevAttrManagedMemory);
+    SAME(properties.isMultiGpuBoard, cudaDevAttrIsMultiGpuBoard);
+    SAME(properties.multiGpuBoardGroupID, cudaDevAttrMultiGpuBoardGroupID);
+    SAME(properties.hostNativeAtomicSupported, cudaDevAttrHostNativeAtomicSupported);
+    SAME(properties.pageableMemoryAccess, cudaDevAttrPageableMemoryAccess);
+    SAME(properties.concurrentManagedAccess, cudaDevAttrConcurrentManagedAccess);
+    SAME(properties.computePreemptionSupported, cudaDevAttrComputePreemptionSupported);
+    SAME(properties.canUseHostPointerForRegisteredMem, cudaDevAttrCanUseHostPointerForRegisteredMem);
+    SAME(properties.cooperativeLaunch, cudaDevAttrCooperativeLaunch);
+    SAME(properties.sharedMemPerBlockOptin, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    SAME(properties.pageableMemoryAccessUsesHostPageTables, cudaDevAttrPageableMemoryAccessUsesHostPageTables);
+    SAME(properties.directManagedMemAccessFromHost, cudaDevAttrDirectManagedMemAccessFromHost);
+    SAME(properties.maxBlocksPerMultiProcessor, cudaDevAttrMaxBlocksPerMultiprocessor);
+    SAME(properties.accessPolicyMaxWindowSize, cudaDevAttrMaxAccessPolicyWindowSize);
+    SAME(properties.reservedSharedMemPerBlock, cudaDevAttrReservedSharedMemoryPerBlock);
+    SAME(properties.hostRegisterSupported, cudaDevAttrHostRegisterSupported);
+    SAME(properties.sparseCudaArraySupported, cudaDevAttrSparseCudaArraySupported);
+    SAME(properties.hostRegisterReadOnlySupported, cudaDevAttrHostRegisterReadOnlySupported);
+    SAME(properties.timelineSemaphoreInteropSupported, cudaDevAttrTimelineSemaphoreInteropSupported);
+    SAME(properties.memoryPoolsSupported, cudaDevAttrMemoryPoolsSupported);
+    SAME(properties.gpuDirectRDMASupported, cudaDevAttrGPUDirectRDMASupported);
+    SAME(properties.gpuDirectRDMAFlushWritesOptions, cudaDevAttrGPUDirectRDMAFlushWritesOptions);
+    SAME(properties.gpuDirectRDMAWritesOrdering, cudaDevAttrGPUDirectRDMAWritesOrdering);
+    SAME(properties.memoryPoolSupportedHandleTypes, cudaDevAttrMemoryPoolSupportedHandleTypes);
+    SAME(properties.deferredMappingCudaArraySupported, cudaDevAttrDeferredMappingCudaArraySupported);
+    SAME(properties.ipcEventSupported, cudaDevAttrIpcEventSupport);
+    SAME(properties.clusterLaunch, cudaDevAttrClusterLaunch);
+    SAME(properties.unifiedFunctionPointers, cudaDeviceAttr(129));
+#if CUDART_VERSION >= 13000
+    SAME(properties.deviceNumaConfig, cudaDevAttrNumaConfig);
+    SAME(properties.deviceNumaId, cudaDevAttrNumaId);
+    SAME(properties.mpsEnabled, cudaDevAttrMpsEnabled);
+    SAME(properties.hostNumaId, cudaDevAttrHostNumaId);
+    SAME(properties.gpuPciDeviceID, cudaDevAttrGpuPciDeviceId);
+    SAME(properties.gpuPciSubsystemID, cudaDevAttrGpuPciSubsystemId);
+    SAME(properties.hostNumaMultinodeIpcSupported, cudaDevAttrHostNumaMultinodeIpcSupported);
+#else
+    SAME(properties.clockRate, cudaDevAttrClockRate);
+    SAME(properties.deviceOverlap, cudaDevAttrGpuOverlap);
+    SAME(properties.kernelExecTimeoutEnabled, cudaDevAttrKernelExecTimeout);
+    SAME(properties.computeMode, cudaDevAttrComputeMode);
+    SAME(properties.maxTexture1DLinear, cudaDevAttrMaxTexture1DLinearWidth);
+    SAME(properties.memoryClockRate, cudaDevAttrMemoryClockRate);
+    SAME(properties.singleToDoublePrecisionPerfRatio, cudaDevAttrSingleToDoublePrecisionPerfRatio);
+    SAME(properties.cooperativeMultiDeviceLaunch, cudaDevAttrCooperativeMultiDeviceLaunch);
+#endif
+    IS(cudaErrorInvalidDevice, cudaGetDeviceProperties(&room.properties, 7));
+    cudaDeviceProp wanted = {};
+    int device = -1;
+    OK(cudaChooseDevice(&device, &wanted));
+    CHECK(device == 0);
+    return finish();
+}
