@@ -3,7 +3,7 @@
 #include <cstring>
 
 __global__ void nothing() {}
-__global__ void traps() { __trap(); }
+__global__ void traps() { __trap(); }  // finds: trap
 
 int main() {
     CHECK(cudaGetLastError() == cudaSuccess);

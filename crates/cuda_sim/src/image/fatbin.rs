@@ -42,7 +42,8 @@ pub fn texts(address: u64, room: u64, architecture: u32) -> Result<Vec<String>, 
     // A wrapper has 24 bytes: magic number, version, and two pointers.
     let version = u32::from_le_bytes(read(address + 4)?);
     let [data, others] = [read(address + 8)?, read(address + 16)?].map(u64::from_le_bytes);
-    let mut texts = vec![best(data, u64::MAX, architecture)?];
+    let own = best(data, u64::MAX, architecture);
+    let mut texts = Vec::new();
     if version == 2 && others != 0 {
         // A null pointer ends the list of binaries.
         let mut place = others;
@@ -53,6 +54,12 @@ pub fn texts(address: u64, room: u64, architecture: u32) -> Result<Vec<String>, 
             }
             place = place.wrapping_add(8);
         }
+    }
+    match own {
+        Ok(text) => texts.insert(0, text),
+        // The linked machine code; the texts that it was made of are in the list.
+        Err(refused) if refused.code == Code::NO_BINARY_FOR_GPU && !texts.is_empty() => {}
+        Err(refused) => return Err(refused),
     }
     Ok(texts)
 }
@@ -222,6 +229,25 @@ mod tests {
         let why = text_for(&binary(&[(2, 90, 0, b"\x7fELF", 0)]), 90).expect_err("no PTX");
         assert!(why.contains("only machine code for sm_90") && why.contains("-arch=compute_90"), "{why}");
         assert!(text_for(&binary(&[(1, 90, 0, b"text", 0)])[..], 90).is_ok());
+    }
+
+    /// What `nvcc -rdc=true` makes: linked machine code, and the binaries that it was linked of.
+    #[test]
+    fn linked_machine_code_comes_with_its_texts() {
+        let [linked, first, second] = [
+            binary(&[(2, 90, 0, b"\x7fELF", 0)]),
+            binary(&[(2, 90, 0, b"\x7fELF", 0), (1, 90, 0, b"first", 0)]),
+            binary(&[(1, 90, 0, b"second", 0)]),
+        ];
+        let wrapped = |version: u64, data: &[u8], others: &[&[u8]]| {
+            let list: Vec<u64> = others.iter().map(|other| other.as_ptr() as u64).chain([0]).collect();
+            let wrapper = [0x4662_43b1 | version << 32, data.as_ptr() as u64, list.as_ptr() as u64];
+            texts(wrapper.as_ptr() as u64, u64::MAX, 90).map_err(|refused| refused.why)
+        };
+        assert_eq!(wrapped(2, &linked, &[&first, &second]), Ok(vec!["first".to_owned(), "second".to_owned()]));
+        assert_eq!(wrapped(2, &first, &[&second]), Ok(vec!["first".to_owned(), "second".to_owned()]));
+        assert!(wrapped(2, &linked, &[]).expect_err("no text").contains("only machine code"));
+        assert!(wrapped(1, &linked, &[&first]).expect_err("no text").contains("only machine code"));
     }
 
     /// Sizes that reach past the image, or past all memory.

@@ -21,7 +21,7 @@ impl State {
         let own = self.contexts.get(&context).map(|context| context.device);
         let managed = self.allocate_managed(&program, own.unwrap_or(0))?;
         // A managed variable is at the same address on all devices.
-        let on = |number: usize| if managed.is_empty() { own == Some(number) } else { true };
+        let on = |number: usize| !managed.is_empty() || own == Some(number);
         for device in self.devices.iter_mut().enumerate().filter(|(number, _)| on(*number)).map(|(_, device)| device) {
             if let Err(stop) = device.machine.load_at(&program, module as u64, &managed) {
                 let code = self.report.refusal("loading a module", &stop);
