@@ -3,7 +3,8 @@
 
 Needs Python with pip and venv, g++, and cargo; nvcc comes from PyPI. A program is right if it ends with exit code 0 and
 nothing is found; where its text has `// finds: CODE` on a line, exactly these findings are to name that line, and
-`finds in a header: CODE` is one in a header of CUDA. Exit code 1 if a program is not right.
+`finds in a header: CODE` is one in a header of CUDA; `finds … with CUDA 12: CODE` is one with that version alone. Exit
+code 1 if a program is not right.
 """
 
 import argparse
@@ -31,7 +32,7 @@ OPTIONS = {
     "cooperative": ["-rdc=true"],
 }
 
-MARK = re.compile(r"finds( in a header)?: ([a-z-]+)")
+MARK = re.compile(r"finds( in a header)?( with CUDA (\d+))?: ([a-z-]+)")
 
 
 def main():
@@ -53,7 +54,7 @@ def main():
         for program in programs:
             verdict, checks = judge(program, version, toolkit, host, options.work)
             wrong += verdict != "right"
-            rows.append((f"{program.parent.name}/{program.stem}", version, checks, marks(program), verdict))
+            rows.append((f"{program.parent.name}/{program.stem}", version, checks, marks(program, version), verdict))
             print("{:24} CUDA {}  {:>5} checks, {} planted: {}".format(*rows[-1][:3], len(rows[-1][3]), verdict), flush=True)
     print(f"{len(rows)} runs, {sum(row[2] for row in rows)} checks, {wrong} not right")
     if options.page:
@@ -117,7 +118,7 @@ def judge(program, version, nvcc, host, work):
     checks = int(counted[1]) if counted else 0
     lines = report.read_text().splitlines() if report.exists() else []
     found = {place(program, json.loads(line)) for line in lines if line}
-    expected = marks(program)
+    expected = marks(program, version)
     if found != expected:
         return f"found {sorted(found - expected, key=str)}, missed {sorted(expected - found, key=str)}", checks
     if result.returncode != (1 if expected else 0):
@@ -133,12 +134,13 @@ def place(program, finding):
     return (finding["line"] if own else None, finding["code"])
 
 
-def marks(program):
-    """The findings that a program's text announces."""
+def marks(program, version):
+    """The findings that a program's text announces for a version of CUDA."""
     found = set()
     for number, line in enumerate(program.read_text().splitlines(), 1):
         for mark in MARK.finditer(line):
-            found.add((None if mark[1] else number, mark[2]))
+            if mark[3] in (None, version):
+                found.add((None if mark[1] else number, mark[4]))
     return found
 
 

@@ -3,8 +3,8 @@
 
 __global__ void rotate(int* data) {
     __shared__ int tile[128];
-    tile[threadIdx.x] = data[threadIdx.x];
-    data[threadIdx.x] = tile[(threadIdx.x + 32) % 128];  // finds: race-raw
+    tile[threadIdx.x] = data[threadIdx.x];  // finds: race-war
+    data[threadIdx.x] = tile[(threadIdx.x + 32) % 128];  // finds: race-raw, finds: uninit-store
 }
 
 int main() {

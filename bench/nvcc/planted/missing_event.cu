@@ -1,9 +1,9 @@
 // Two streams use the same memory, and no event orders them.
 #include "../programs/check.h"
 
-__global__ void produce(int* data) { data[threadIdx.x] = threadIdx.x; }  // finds: race-streams
+__global__ void produce(int* data) { data[threadIdx.x] = threadIdx.x; }
 
-__global__ void consume(const int* data, int* out) { out[threadIdx.x] = data[threadIdx.x]; }
+__global__ void consume(const int* data, int* out) { out[threadIdx.x] = data[threadIdx.x]; }  // finds: race-streams
 
 int main() {
     int *data, *out;

@@ -3,7 +3,7 @@
 #include <cub/cub.cuh>
 
 int main() {
-    const int n = 100000;
+    const int n = 1 << 20;
     int *in, *out;
     OK(cudaMalloc(&in, n * sizeof(int)));
     OK(cudaMalloc(&out, n * sizeof(int)));

@@ -3,6 +3,8 @@
 // `agent_select_if.cuh` wants release and acquire only where a block's input does not pass through shared memory.
 // finds in a header: race-war
 // finds in a header: race-scope
+// That of CUDA 12.9 also reads by `ld.global.nc`, for memory that nothing writes during a launch.
+// finds in a header with CUDA 12: nc-written
 #include "data.h"
 #include <algorithm>
 #include <thrust/device_vector.h>

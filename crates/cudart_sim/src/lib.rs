@@ -19,3 +19,4 @@ pub mod driver;
 pub mod entry;
 mod log;
 mod registry;
+pub mod resource;

@@ -265,7 +265,9 @@ mod tests {
         let text = ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry f() { ret; }";
         let program = std::sync::Arc::new(ptx_sim::Program::parse(text).expect("valid"));
         let functions = BTreeMap::new();
-        state.modules.insert(1, crate::model::Module { program, instance: 1, context: 0, functions });
+        state
+            .modules
+            .insert(1, crate::model::Module { program, instance: 1, context: 0, managed: BTreeMap::new(), functions });
         let function = state.function_named(1, "f").expect("it has the function");
         let (grid, block, params) = ([1; 3], [1; 3], Vec::new());
         let launch = Launch { function, grid, block, shared: 0, params, cluster: None, cooperative: false };

@@ -2,9 +2,10 @@
 
 use super::array::{Channel, channel_of, format};
 use crate::code::{Answer, Code};
-use crate::driver::{self, Array, Resource, Sampling, View};
+use crate::driver::{self, Array};
 use crate::entry::{get, put};
 use crate::exported;
+use crate::resource::{Resource, Sampling, View};
 
 /// Types of resources: array, linear memory, rows with a pitch. The fourth, a mipmapped array, cannot be made.
 const ARRAY: u32 = 0;
