@@ -155,7 +155,7 @@ def page(rows, wrong):
     text = ["# CUDA programs of nvcc on the simulated driver", "",
             "`python3 bench/nvcc/run.py --page docs/results/cpu/nvcc.md` compiles the programs of `bench/nvcc` by nvcc with",
             "`-cudart shared` and runs them under `host sanitize` with its default checkers. CUDA 12 is nvcc 13.5 with the",
-            "headers and the library name of CUDA 12.9, because the wheels of CUDA 12 have no nvcc. A planted defect is right",
+            "headers of CUDA 12.9 and `libcudart.so.12`, because the wheels of CUDA 12 have no nvcc. A planted defect is right",
             "if exactly that one is found, with its file and line.", "",
             f"Packages: {wheels}.", "",
             f"{len(rows)} runs, {sum(row[2] for row in rows)} checks, {wrong} not right.", "",

@@ -26,8 +26,8 @@ pub struct Module {
 }
 
 impl Module {
-    /// Places a program's global and constant variables: those that have an address in `placed` there. `next_constant` is
-    /// the first free offset of constant memory.
+    /// Places a program's global and constant variables: those that have an address in `placed` there. `next_constant`
+    /// is the first free offset of constant memory.
     ///
     /// # Errors
     /// `out-of-memory` if the host has not enough memory; `initialiser` if an initial value differs by kernel.

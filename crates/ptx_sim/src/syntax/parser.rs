@@ -233,8 +233,8 @@ impl<'t> Parser<'t> {
         Ok(Variable { space, name, kind, element, size, align, unsized_array, pointer, managed, init, line })
     }
 
-    /// Parses the list of an `.attribute` and returns whether it contains `.managed`. The other one, `.unified(…)`, names
-    /// a variable for other programs.
+    /// Parses the list of an `.attribute` and returns whether it contains `.managed`. The other one, `.unified(…)`,
+    /// names a variable for other programs.
     fn attributes(&mut self) -> Result<bool, ParseError> {
         let mut managed = false;
         self.expect("(")?;
