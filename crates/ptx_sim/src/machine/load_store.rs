@@ -9,7 +9,7 @@ use crate::lanes;
 use crate::level::{Host, Task};
 use crate::memory::transfer::{Allocated, Drain, Fill, Lanes};
 use crate::observe::{self, AccessKind, Observer, Shadow};
-use crate::program::{Access, Order, Space};
+use crate::program::{Access, Address, Order, Space};
 use crate::registers::Registers;
 use crate::stop::Stop;
 
@@ -65,7 +65,11 @@ fn load<O: Observer, H: Host>(
         cluster::load(step, registers, access, part)?;
         return Ok(mask);
     }
-    let spread = check(step, part, shape, None)?;
+    let spread = match check(step, part, shape, None) {
+        Ok(spread) => spread,
+        Err(stop) if access.used_bytes != u64::MAX => return load_used(host, step, registers, access, stop),
+        Err(stop) => return Err(stop),
+    };
     if O::Shadow::ON {
         let lanes = observe::Lanes { space, addresses, mask, spread };
         let (shadow, mut scene) = step.shadow();
@@ -83,6 +87,37 @@ fn load<O: Observer, H: Host>(
                 None => host.perform(&mut Fill { lanes, registers, source: &*snapshot }),
             }
         }
+    }
+    Ok(mask)
+}
+
+/// Performs the used elements of a vector that is out of bounds, one by one: the compiler widens a load to its alignment,
+/// past the end of an allocation, where it does not use what is there.
+#[cold]
+#[inline(never)]
+fn load_used<O: Observer, H: Host>(
+    host: H,
+    step: &mut Step<'_, '_, O>,
+    registers: &mut Registers,
+    access: &Access,
+    stop: Stop,
+) -> Result<u32, Stop> {
+    let count = access.registers.len();
+    let bytes = usize::from(access.bytes);
+    let is_used = |at: &usize| access.used_bytes >> (at * bytes) & ((1 << bytes) - 1) != 0;
+    let mut used: Vec<usize> = (0..count).filter(is_used).collect();
+    if stop.code() != "out-of-bounds" || used.is_empty() || used.len() == count {
+        return Err(stop);
+    }
+    // An element that replaces the base of the address comes last.
+    let base = |at: &usize| access.wide != access.address.narrow && access.registers[*at] == access.address.base;
+    used.sort_by_key(base);
+    let mut mask = 0;
+    for at in used {
+        let offset = access.address.offset.wrapping_add((at * bytes) as i64);
+        let address = Address { offset, ..access.address };
+        let element = Access { registers: vec![access.registers[at]], address, used_bytes: u64::MAX, ..access.clone() };
+        mask = load(host, step, registers, &element)?;
     }
     Ok(mask)
 }

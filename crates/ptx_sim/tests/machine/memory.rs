@@ -1,6 +1,6 @@
 //! The host's memory and a module's variables.
 
-use ptx_sim::{Config, Machine, Program, StopKind};
+use ptx_sim::{Checks, Config, Machine, Program, StopKind};
 
 use crate::{HEADER, kernel, launch};
 
@@ -118,4 +118,25 @@ fn local_variables_are_aligned() {
     let mut bytes = [1; 16];
     machine.read(a, &mut bytes).expect("read");
     assert_eq!(bytes, [0; 16]);
+}
+
+/// NVRTC widens loads to their alignment and says which bytes it uses.
+#[test]
+fn unused_elements_of_a_vector_may_be_out_of_bounds() {
+    let load = |pragma: &str| {
+        let program = kernel(&format!(
+            "{pragma} ld.global.v4.b32 {{%r2, %r3, %r4, %r5}}, [%rd1+16];
+            st.global.b32 [%rd1], %r2; st.global.b32 [%rd1+4], %r4;"
+        ));
+        let mut machine = Machine::new(Config { checks: Checks::DEFECTS, ..Config::default() });
+        let a = machine.alloc(28, "a").expect("alloc");
+        machine.write(a, &[[0_u8; 16].as_slice(), &[5; 4], &[6; 4], &[7; 4]].concat()).expect("write");
+        let report = launch(&mut machine, &program, 1, 1, a)?;
+        let mut bytes = [0; 8];
+        machine.read(a, &mut bytes)?;
+        Ok::<_, ptx_sim::Stop>((bytes, report.findings.len()))
+    };
+    assert_eq!(load(".pragma \"used_bytes_mask 0x0f0f\";").expect("in bounds"), ([5, 5, 5, 5, 7, 7, 7, 7], 0));
+    assert_eq!(load(".pragma \"used_bytes_mask 0xf00f\";").expect_err("the last is used").code(), "out-of-bounds");
+    assert_eq!(load("").expect_err("all are used").code(), "out-of-bounds");
 }
