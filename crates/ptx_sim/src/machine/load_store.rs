@@ -91,7 +91,7 @@ fn load<O: Observer, H: Host>(
     Ok(mask)
 }
 
-/// Performs the used elements of a vector that is out of bounds, one by one: the compiler widens a load to its alignment,
+/// Performs the used elements of a vector that is out of bounds, one by one: compilers widen a load to its alignment,
 /// past the end of an allocation, where it does not use what is there.
 #[cold]
 #[inline(never)]
