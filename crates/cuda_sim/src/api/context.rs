@@ -2,7 +2,7 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, put, put_if, put_made};
-use crate::model::{Clock, Device, Handle, pop, push, replace, top};
+use crate::model::{Device, Handle, pop, push, replace, top};
 use crate::state::{State, changed, state, wait_until};
 
 /// Version of the API that contexts report.
@@ -265,7 +265,8 @@ pub(super) fn finish(
     context: Handle,
 ) -> std::sync::MutexGuard<'static, State> {
     let work = guard.last_of(context);
-    let clocks: Vec<Clock> = work.iter().map(|token| guard.clock_of(token.stream)).collect();
+    let mut clocks = guard.clocks_of_gone(context);
+    clocks.extend(work.iter().map(|token| guard.clock_of(token.stream)));
     let mut state = wait_until(guard, |state| work.iter().all(|token| state.has_ended(*token)));
     clocks.iter().for_each(|clock| state.host_follows(clock));
     state.report.show_printed();

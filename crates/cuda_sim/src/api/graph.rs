@@ -28,8 +28,10 @@ pub struct Updated {
     from: Handle,
 }
 
-/// Flags of an executable graph: all, and those that exclude each other.
+/// Flags of an executable graph: all, the one for [`cuGraphInstantiateWithParams`] alone, and those that exclude each
+/// other.
 const FLAGS: u64 = 0b1111;
+const UPLOAD: u64 = 2;
 const AUTO_FREE: u64 = 1;
 const FOR_DEVICE: u64 = 4;
 
@@ -75,6 +77,9 @@ api! {
 
     cuGraphInstantiateWithFlags(executable: *mut Handle, graph: Handle, flags: u64) {
         valid(flags)?;
+        if flags & UPLOAD != 0 {
+            return Err(Code::INVALID_VALUE);
+        }
         instantiate(executable, graph)
     }
 
@@ -198,7 +203,11 @@ fn place<'a>(
                 position.0.extend(inner.0.iter().cloned());
                 placed.push(Operation::Node(Arc::new(position), operation.clone()));
             }
-            Operation::Launch(_) | Operation::Copy(_) | Operation::Write(..) | Operation::Set(_) => {
+            Operation::Launch(_)
+            | Operation::Copy(_)
+            | Operation::Write(..)
+            | Operation::Set(_)
+            | Operation::Ended { .. } => {
                 placed.push(Operation::Node(Arc::new(position), Box::new(step.clone())));
             }
             other => placed.push(other.clone()),

@@ -7,9 +7,9 @@ use crate::state::state;
 
 /// Flags of page-locked memory: for all contexts, mapped, write-combined.
 const FLAGS: u32 = 7;
-/// Flags of a registration: for all contexts, and mapped, have no effect; the memory belongs to another device, or
+/// Flags of a registration: for all contexts, and mapped, have no effect; the memory is that of an I/O device, or
 /// kernels only read it. Device attributes say that those two are not supported.
-const DEVICE_MEMORY: u32 = 4;
+const IO_MEMORY: u32 = 4;
 const READ_ONLY: u32 = 8;
 const REGISTER_FLAGS: u32 = 16;
 /// Flags of managed memory: attached to all streams, or to the host.
@@ -39,7 +39,7 @@ api! {
         let device = state.current_device()?.number;
         match flags {
             REGISTER_FLAGS.. => return Err(Code::INVALID_VALUE),
-            _ if flags & DEVICE_MEMORY != 0 => crate::log::unsupported("cuMemHostRegister of memory of another device"),
+            _ if flags & IO_MEMORY != 0 => crate::log::unsupported("cuMemHostRegister of I/O memory"),
             _ if flags & READ_ONLY != 0 => crate::log::unsupported("cuMemHostRegister of memory that is only read"),
             _ => return state.register(device, context, address, bytes as u64, flags),
         }

@@ -76,8 +76,7 @@ api! {
             return Err(Code::INVALID_VALUE);
         }
         if state.streams.get(&stream).is_some_and(|stream| stream.capture.is_some()) {
-            // The memory of a graph lives as long as the graph, so that each launch finds it.
-            return state.enqueue(stream, Operation::Empty);
+            return state.enqueue(stream, Operation::Ended { address });
         }
         state.enqueue(stream, Operation::Free { address })
     }

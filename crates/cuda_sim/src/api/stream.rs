@@ -111,7 +111,7 @@ api! {
         let mut state = state()?;
         let stream = state.stream(stream)?;
         // Without a capture, or in another stream or thread, there is no graph either.
-        put_if(graph, 0);
+        put(graph, 0)?;
         put(graph, state.end_capture(stream)?)
     }
 

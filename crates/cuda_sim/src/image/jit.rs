@@ -35,17 +35,20 @@ pub fn limit_registers(text: &str, limit: u32) -> String {
 
 /// Returns where `wanted` stands outside of comments and strings.
 fn find_code(text: &str, wanted: &str) -> Option<usize> {
+    let skipped = |rest: &str, start: &str, end: &str| {
+        let body = rest.strip_prefix(start)?;
+        Some(start.len() + body.find(end).map_or(body.len(), |length| length + end.len()))
+    };
     let mut at = 0;
-    loop {
-        let rest = text.get(at..)?;
-        let next = ["//", "/*", "\"", wanted].into_iter().filter_map(|start| Some((rest.find(start)?, start))).min()?;
-        at += match next {
-            (found, "//") => found + rest[found..].find('\n')?,
-            (found, "/*") => found + 2 + rest[found + 2..].find("*/")? + 2,
-            (found, "\"") => found + 1 + rest[found + 1..].find('"')? + 1,
-            (found, _) => return Some(at + found),
-        };
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        if rest.starts_with(wanted) {
+            return Some(at);
+        }
+        let comment = skipped(rest, "//", "\n").or_else(|| skipped(rest, "/*", "*/"));
+        let character = || rest.chars().next().map_or(1, char::len_utf8);
+        at += comment.or_else(|| skipped(rest, "\"", "\"")).unwrap_or_else(character);
     }
+    None
 }
 
 #[cfg(test)]

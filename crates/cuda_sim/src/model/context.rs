@@ -1,5 +1,6 @@
 //! Contexts.
 
+use super::clock::Clock;
 use super::handle::Handle;
 use crate::code::Code;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -27,4 +28,6 @@ pub struct Context {
     pub per_thread: HashMap<usize, OfThread>,
     /// Devices whose memory its kernels may access.
     pub peers: BTreeSet<usize>,
+    /// The work of streams that are gone, for which the host has not waited.
+    pub gone: Clock,
 }

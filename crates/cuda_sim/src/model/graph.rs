@@ -75,6 +75,6 @@ pub fn kind_of(operation: &Operation) -> u32 {
         Operation::Wait { .. } => 6,
         Operation::Record { .. } => 7,
         Operation::Allocated { .. } => 10,
-        Operation::Free { .. } => 11,
+        Operation::Free { .. } | Operation::Ended { .. } => 11,
     }
 }

@@ -82,7 +82,7 @@ pub fn facts(program: &Program, name: &str) -> Option<Facts> {
     // What ptxas makes of the same code differs by a third at most; a launch needs 16 registers for its parameters
     // alone.
     let registers =
-        estimate_registers(program, name).unwrap_or(32).clamp(16, entry.max_registers.unwrap_or(255).max(16));
+        estimate_registers(program, name).unwrap_or(32).clamp(16, entry.max_registers.unwrap_or(255).clamp(16, 255));
     Some(Facts {
         static_shared: demand.shared_bytes,
         local: entry.frame_bytes,

@@ -38,6 +38,10 @@ pub enum Operation {
     Free {
         address: u64,
     },
+    /// The end of a graph's use of memory, which lives as long as the graph, so that each launch finds it.
+    Ended {
+        address: u64,
+    },
     /// The end of a graph's launch, which holds the memory of its nodes, and the program's objects.
     Release(Vec<Arc<u64>>, Vec<Arc<UserObject>>),
     /// The steps of a graph.

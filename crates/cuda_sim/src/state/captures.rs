@@ -91,7 +91,7 @@ impl State {
         known.destroyed = true;
         let capture = known.capture.take();
         if known.done == known.issued {
-            self.streams.remove(&stream);
+            self.remove_stream(stream);
         }
         if let Some(capture) = capture.filter(|capture| capture.origin) {
             self.abandon_capture(capture.graph);

@@ -2,7 +2,7 @@
 
 use super::{State, changed};
 use crate::code::{Answer, Code};
-use crate::model::{Block, Context, Device, Handle, Held, OfThread, Stream, thread, top};
+use crate::model::{Block, Clock, Context, Device, Handle, Held, OfThread, Stream, thread, top};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 impl State {
@@ -55,6 +55,7 @@ impl State {
             legacy,
             per_thread: HashMap::new(),
             peers: BTreeSet::new(),
+            gone: Clock::default(),
         };
         self.contexts.insert(context, new);
     }
@@ -143,8 +144,10 @@ impl State {
         let ended = known.per_thread.iter().filter(|(_, of)| !is_alive(of.system) && is_idle(of.stream));
         let ended: Vec<(usize, Handle)> = ended.map(|(thread, of)| (*thread, of.stream)).collect();
         for (thread, stream) in ended {
-            known.per_thread.remove(&thread);
-            self.streams.remove(&stream);
+            if let Some(known) = self.contexts.get_mut(&context) {
+                known.per_thread.remove(&thread);
+            }
+            self.remove_stream(stream);
         }
     }
 }

@@ -41,7 +41,7 @@ impl State {
                 }
                 Ok(())
             }
-            Operation::Allocated { address } => {
+            Operation::Allocated { address } | Operation::Ended { address } => {
                 self.owned(stream, address);
                 Ok(())
             }

@@ -36,6 +36,25 @@ impl State {
         others.map(|(_, known)| &known.clock)
     }
 
+    /// Removes a stream whose work has run. What waits for the context, or for its streams by the rules of the default
+    /// stream, still follows that work.
+    pub(super) fn remove_stream(&mut self, stream: Handle) {
+        let Some(mut removed) = self.streams.remove(&stream) else { return };
+        removed.clock.remove(&self.races.host);
+        let Some(context) = self.contexts.get_mut(&removed.context) else { return };
+        context.gone.join(&removed.clock);
+        let legacy = context.legacy;
+        if removed.is_blocking() {
+            self.stream_follows(legacy, &removed.clock);
+        }
+    }
+
+    /// The work of a context's streams that are gone, or of all contexts for the handle 0.
+    pub fn clocks_of_gone(&self, context: Handle) -> Vec<Clock> {
+        let of = self.contexts.iter().filter(|(number, _)| context == 0 || **number == context);
+        of.map(|(_, context)| context.gone.clone()).collect()
+    }
+
     /// What a stream has done when its work so far has ended.
     pub fn clock_of(&self, stream: Handle) -> Clock {
         self.streams.get(&stream).map(|stream| stream.clock.clone()).unwrap_or_default()
@@ -52,6 +71,8 @@ impl State {
     pub fn host_follows(&mut self, clock: &Clock) {
         if self.settings.streams {
             self.races.host.join(clock);
+            let host = &self.races.host;
+            self.contexts.values_mut().for_each(|context| context.gone.remove(host));
             self.unwatch(clock);
             self.races.forget();
             self.forget_streams();

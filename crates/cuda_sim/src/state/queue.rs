@@ -134,13 +134,17 @@ impl State {
                     continue;
                 }
             };
-            let mut before = Clock::default();
+            let (mut before, mut number) = (Clock::default(), 0);
             if let Some(this) = self.streams.get_mut(&stream) {
                 this.busy = true;
+                number = this.done + 1;
                 before = this.work.as_ref().map(|work| work.clock.clone()).unwrap_or_default();
             }
             // The function can tell the program that what comes before it has ended.
             self.host_follows(&before);
+            // Nodes of the same graph that have run are the function's to see; those that follow it are not waited for.
+            before.add(Token { stream, number });
+            self.unwatch(&before);
             self.report.show_printed();
             // A thread of its own, without the lock: the function may wait for what the caller does next.
             let thread = std::thread::Builder::new().name("cuda_sim host function".to_owned()).spawn(move || {
@@ -192,7 +196,7 @@ impl State {
         if let Some(this) = self.streams.get_mut(&stream) {
             this.done += 1;
             if this.destroyed && this.done == this.issued {
-                self.streams.remove(&stream);
+                self.remove_stream(stream);
             }
         }
     }

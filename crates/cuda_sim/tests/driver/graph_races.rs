@@ -144,3 +144,27 @@ fn an_update_keeps_the_dependencies() {
     assert_eq!(unsafe { cuGraphExecUpdate_v2(executable, other, &mut info) }, 910);
     ok(unsafe { cuGraphExecUpdate_v2(executable, one, &mut info) });
 }
+
+/// Memory that one branch of a graph frees is used by another one.
+#[test]
+fn a_free_races_with_a_kernel() {
+    start();
+    let add = function(module(), "add");
+    for ordered in [true, false] {
+        let (first, second, fork, join, mut graph, mut data) = (stream(), stream(), event(), event(), 0, 0);
+        ok(unsafe { cuStreamBeginCapture_v2(first, 0) });
+        ok(unsafe { cuMemAllocAsync(&mut data, 128, first) });
+        ok(unsafe { cuMemsetD32Async(data, 0, 32, first) });
+        ok(unsafe { cuEventRecord(fork, first) });
+        ok(unsafe { cuStreamWaitEvent(second, fork, 0) });
+        ok(launch(add, second, &[data, 1]));
+        ok(unsafe { cuEventRecord(join, second) });
+        if ordered {
+            ok(unsafe { cuStreamWaitEvent(first, join, 0) });
+        }
+        ok(unsafe { cuMemFreeAsync(data, first) });
+        ok(unsafe { cuStreamWaitEvent(first, join, 0) });
+        ok(unsafe { cuStreamEndCapture(first, &mut graph) });
+        assert_eq!(race(run(graph)).is_none(), ordered);
+    }
+}

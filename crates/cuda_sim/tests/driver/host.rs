@@ -3,6 +3,7 @@
 
 use super::process::is_alone;
 use super::*;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The title of the report of a race of the host with work of a stream. A call shows what was noted before.
 fn race(stream: usize) -> Option<String> {
@@ -103,6 +104,65 @@ fn the_host_may_read_what_is_atomic() {
     let (stream, total, data) = (stream(), function(module(), "total"), managed(4));
     ok(launch(total, stream, &[data]));
     assert_eq!(unsafe { word(data).read_volatile() }, 32);
+    assert_eq!(race(stream), None);
+    ok(unsafe { cuMemFree_v2(data) });
+}
+
+/// A stream that is gone has its work all the same, and a wait for the context waits for it.
+#[test]
+fn a_destroyed_stream_is_waited_for() {
+    if !is_alone("host::a_destroyed_stream_is_waited_for") {
+        return;
+    }
+    start();
+    let (mut first, second, add) = (0, stream(), function(module(), "add"));
+    ok(unsafe { cuStreamCreate(&mut first, 0) });
+    let data = managed(128);
+    ok(launch(add, first, &[data, 5]));
+    ok(unsafe { cuStreamDestroy_v2(first) });
+    // The default stream follows it, too.
+    ok(launch(add, 0, &[data, 5]));
+    ok(unsafe { cuCtxSynchronize() });
+    assert_eq!(unsafe { word(data).read_volatile() }, 10);
+    ok(launch(add, second, &[data, 5]));
+    ok(unsafe { cuStreamDestroy_v2(second) });
+    ok(unsafe { cuCtxSynchronize() });
+    assert_eq!(unsafe { word(data).read_volatile() }, 15);
+    let is_race = |entry: &serde_json::Value| entry["code"].as_str().is_some_and(|code| code.starts_with("race-"));
+    let mut context = 0;
+    ok(unsafe { cuCtxGetCurrent(&mut context) });
+    assert!(reported(is_race).is_none());
+    // Without a wait it is a race.
+    let third = stream();
+    ok(launch(add, third, &[data, 5]));
+    ok(unsafe { cuStreamDestroy_v2(third) });
+    assert_eq!(unsafe { word(data).read_volatile() }, 20);
+    assert!(race(third).is_some());
+    ok(unsafe { cuMemFree_v2(data) });
+}
+
+/// A host node sees what the nodes before it have written.
+#[test]
+fn a_host_node_reads_what_its_graph_wrote() {
+    static SEEN: AtomicU32 = AtomicU32::new(0);
+    extern "C" fn read(data: usize) {
+        // SAFETY: the managed memory of the test.
+        SEEN.store(unsafe { word(data as u64).read_volatile() }, Relaxed);
+    }
+    if !is_alone("host::a_host_node_reads_what_its_graph_wrote") {
+        return;
+    }
+    start();
+    let (stream, add, data) = (stream(), function(module(), "add"), managed(128));
+    ok(unsafe { cuStreamBeginCapture_v2(stream, 0) });
+    ok(launch(add, stream, &[data, 5]));
+    ok(unsafe { cuLaunchHostFunc(stream, read as *const () as usize, data as usize) });
+    let (mut graph, mut executable) = (0, 0);
+    ok(unsafe { cuStreamEndCapture(stream, &mut graph) });
+    ok(unsafe { cuGraphInstantiateWithFlags(&mut executable, graph, 0) });
+    ok(unsafe { cuGraphLaunch(executable, stream) });
+    ok(unsafe { cuStreamSynchronize(stream) });
+    assert_eq!(SEEN.load(Relaxed), 5);
     assert_eq!(race(stream), None);
     ok(unsafe { cuMemFree_v2(data) });
 }

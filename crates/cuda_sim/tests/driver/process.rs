@@ -159,7 +159,7 @@ fn what_is_missing_is_logged() {
         "cuArray3DCreate of a cube map",
         "cuMemPoolCreate with handles for other processes",
         "CU_POINTER_ATTRIBUTE_P2P_TOKENS",
-        "cuMemHostRegister of memory of another device",
+        "cuMemHostRegister of I/O memory",
     ];
     let expected = names.map(|name| format!("cuda_sim: {name} is not supported"));
     assert_eq!(log.lines().collect::<Vec<_>>(), expected);
