@@ -5,9 +5,10 @@
     python3 bench/clients/run.py cudarc                       cudarc's tests and examples, from its package
     python3 bench/clients/run.py tinygrad --source FOLDER     tinygrad's operator tests, from its repository at COMMIT
 
-Needs Python 3.11 with pip and venv, cargo, and for tinygrad clang; everything else comes from PyPI and crates.io. A test
-that fails is run once more in a process of its own, since a fault of a kernel ends all further work of a process, as on a
-GPU. Exit code 1 if a test fails then.
+Needs Python 3.11 with pip and venv, cargo, and for tinygrad clang; everything else comes from PyPI and crates.io. A fault
+of a kernel ends all further work of a process, as on a GPU: a test of numba that fails is run once more alone, and after
+one of tinygrad the others go on in a new process. A test that a process names and does not end has failed. Exit code 1 if
+a test fails.
 """
 
 import argparse
@@ -116,6 +117,8 @@ def numba(options):
             continue
         run = lambda name: unittests(sanitizer.run([python, "-m", "numba.runtests", "-v", name], options.work))
         found = run(module)
+        if not found:
+            found[module] = "failed"
         for name in [name for name, result in found.items() if result == "failed"]:
             found[name] = run(name).get(name, "failed")
         print(module, dict(collections.Counter(found.values())), flush=True)
@@ -124,20 +127,23 @@ def numba(options):
 
 
 def unittests(text):
-    """Reads the results of unittest's verbose output, between which programs print."""
-    kinds = {"ok": "passed", "FAIL": "failed", "ERROR": "failed", "expected failure": "passed",
-             "unexpected success": "failed"}
-    results, name = {}, None
+    """Reads the results of unittest's verbose output, between which programs print. A test without a result has failed."""
+    kinds = {"ok": "passed", "expected failure": "passed"}
+    full = lambda test, place: place if place.endswith(test) else f"{place}.{test}"
+    results, open_test = {}, None
     for line in text.splitlines():
         named = re.match(r"(\w+) \((numba[\w.]+)\)", line)
         if named:
-            name = named[2] if named[2].endswith(named[1]) else f"{named[2]}.{named[1]}"
+            open_test = full(named[1], named[2])
+            results.setdefault(open_test, "failed")
         end = re.search(r"\b(ok|FAIL|ERROR|expected failure|unexpected success)$", line)
-        if name and name not in results and (end or "... skipped" in line):
-            results[name] = kinds[end[1]] if end else "skipped"
+        if open_test and (end or "... skipped" in line):
+            results[open_test] = kinds.get(end[1], "failed") if end else "skipped"
+            open_test = None
+        # The summary at the end also names tests of which only a part has failed.
         failed = re.match(r"(?:FAIL|ERROR): (\w+) \((numba[\w.]+)\)", line)
         if failed:
-            results[failed[2] if failed[2].endswith(failed[1]) else f"{failed[2]}.{failed[1]}"] = "failed"
+            results[full(failed[1], failed[2])] = "failed"
     return results
 
 
@@ -178,10 +184,12 @@ def cudarc(options):
     cargo = ["cargo", "--quiet"]
     features = ["--no-default-features", "--features", FEATURES]
     subprocess.run([*cargo, "test", "--lib", "--no-run", *features], cwd=source, env=env, check=True)
-    text = sanitizer.run([*cargo, "test", "--lib", *features, "--", "--test-threads", "1", options.only], source)
-    kinds = {"ok": "passed", "FAILED": "failed", "ignored": "skipped"}
-    for name, kind in re.findall(r"^test (\S+) \.\.\. (?:.*?)(ok|FAILED|ignored)", text, re.M | re.S):
-        results[name] = kinds[kind]
+    text = sanitizer.run(["cargo", "test", "--lib", *features, "--", "--test-threads", "1", options.only], source)
+    kinds = {"ok": "passed", "ignored": "skipped"}
+    # Programs print between a name and its result; a test without a result has failed.
+    for part in re.split(r"^test (?=\S+ \.\.\. )", text, flags=re.M)[1:]:
+        end = re.search(r"(?:^|\.\.\. )(ok|FAILED|ignored)\b[^\n]*$", part, re.M)
+        results[part.split()[0]] = kinds.get(end[1], "failed") if end else "failed"
     # The others need CUPTI or cuFile.
     for example in sorted(file.stem for file in (source / "examples").glob("*.rs")):
         if example in ("08-cupti", "cufile-copy") or options.only not in example:
