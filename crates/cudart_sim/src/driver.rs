@@ -260,6 +260,8 @@ functions! {
     cuGraphLaunch(executable: Handle, stream: Handle);
     cuGraphNodeGetDependencies(node: Handle, nodes: *mut Handle, count: *mut usize);
     cuGraphNodeGetType(node: Handle, kind: *mut u32);
+    cuGraphReleaseUserObject(graph: Handle, object: Handle, count: u32);
+    cuGraphRetainUserObject(graph: Handle, object: Handle, count: u32, flags: u32);
     cuGraphUpload(executable: Handle, stream: Handle);
     cuInit(flags: u32);
     cuKernelGetFunction(function: *mut Handle, kernel: Handle);
@@ -357,4 +359,7 @@ functions! {
     cuTexObjectGetResourceDesc(resource: *mut Resource, texture: u64);
     cuTexObjectGetTextureDesc(sampling: *mut Sampling, texture: u64);
     cuThreadExchangeStreamCaptureMode(mode: *mut u32);
+    cuUserObjectCreate(object: *mut Handle, data: *mut c_void, destroy: *const c_void, count: u32, flags: u32);
+    cuUserObjectRelease(object: Handle, count: u32);
+    cuUserObjectRetain(object: Handle, count: u32);
 }

@@ -1,6 +1,7 @@
 //! A program that uses the runtime library as nvcc's host code does, without nvcc: with both libraries, on the
 //! simulated driver.
 
+mod graphs;
 mod launches;
 mod memory;
 mod properties;

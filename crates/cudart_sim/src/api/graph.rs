@@ -1,4 +1,4 @@
-//! Graphs.
+//! Graphs, and the objects that they keep alive.
 
 use crate::entry::{Handle, on};
 use crate::{driver, exported};
@@ -45,5 +45,21 @@ exported! {
         executable: *mut Handle, graph: Handle, _node: *mut Handle, _log: *mut c_char, _room: usize,
     ) {
         driver::cuGraphInstantiateWithFlags(executable, graph, 0)
+    }
+
+    cudaUserObjectCreate(object: *mut Handle, data: *mut c_void, destroy: *const c_void, count: u32, flags: u32) {
+        driver::cuUserObjectCreate(object, data, destroy, count, flags)
+    }
+
+    cudaUserObjectRetain(object: Handle, count: u32) { driver::cuUserObjectRetain(object, count) }
+
+    cudaUserObjectRelease(object: Handle, count: u32) { driver::cuUserObjectRelease(object, count) }
+
+    cudaGraphRetainUserObject(graph: Handle, object: Handle, count: u32, flags: u32) {
+        driver::cuGraphRetainUserObject(graph, object, count, flags)
+    }
+
+    cudaGraphReleaseUserObject(graph: Handle, object: Handle, count: u32) {
+        driver::cuGraphReleaseUserObject(graph, object, count)
     }
 }
