@@ -265,6 +265,11 @@ impl Place {
     pub(crate) fn user_line(&self) -> Option<&Source> {
         self.source.iter().find(|source| !is_library(&source.file))
     }
+
+    /// Whether the instruction belongs to CUB, Thrust or libcu++ alone: what CUDA's intrinsics do for them included.
+    pub(crate) fn is_of_algorithm(&self) -> bool {
+        self.user_line().is_none() && self.source.iter().any(|source| is_algorithm(&source.file))
+    }
 }
 
 /// Whether a file is library code, which users rarely inspect: Rust's own library under the compilers' names for it,
@@ -273,28 +278,44 @@ fn is_library(file: &str) -> bool {
     ["/library/core/", "/library/alloc/", "/library/stdarch/", "/rustc/", "/registry/src/", "cuda_std/src/"]
         .iter()
         .any(|part| file.contains(part))
-        || CUDA_HEADERS.iter().any(|header| file.contains(&format!("/include/{header}")))
+        || is_algorithm(file)
+        || is_cuda_header(file)
 }
 
-/// Folders and beginnings of names in the folder of CUDA's headers.
-const CUDA_HEADERS: [&str; 17] = [
-    "cccl/",
+/// Whether a file belongs to CUB, Thrust or libcu++.
+fn is_algorithm(file: &str) -> bool {
+    let folders = ["cccl/", "cub/", "cuda/__", "cuda/std/", "thrust/"];
+    included(file).is_some_and(|name| folders.iter().any(|folder| name.starts_with(folder)))
+}
+
+/// Whether a file is one of CUDA's other headers.
+fn is_cuda_header(file: &str) -> bool {
+    let Some(name) = included(file) else { return false };
+    let header = name.strip_suffix(".h").or_else(|| name.strip_suffix(".hpp")).unwrap_or(name);
+    name.starts_with("cooperative_groups/") || CUDA_HEADERS.contains(&header)
+}
+
+/// Returns the name under which a program includes a header of a folder `include`.
+fn included(file: &str) -> Option<&str> {
+    file.rsplit_once("/include/").map(|(_, name)| name)
+}
+
+/// Names of headers with device code, without `.h` and `.hpp`: a user's header may be in a folder of the same name.
+#[rustfmt::skip]
+const CUDA_HEADERS: [&str; 47] = [
     "cooperative_groups",
-    "crt/",
-    "cub/",
-    "cuda/",
-    "cuda_awbarrier",
-    "cuda_bf16",
-    "cuda_fp",
-    "cuda_pipeline",
-    "cuda_surface_types",
-    "cuda_texture_types",
-    "device_atomic_functions",
-    "nv/",
-    "sm_",
-    "surface_indirect_functions",
-    "texture_indirect_functions",
-    "thrust/",
+    "crt/common_functions", "crt/device_double_functions", "crt/device_fp128_functions", "crt/device_functions",
+    "crt/math_functions", "crt/mma", "crt/sm_100_rt", "crt/sm_70_rt", "crt/sm_80_rt", "crt/sm_90_rt",
+    "cuda/annotated_ptr", "cuda/atomic", "cuda/barrier", "cuda/discard_memory", "cuda/latch", "cuda/pipeline",
+    "cuda/ptx", "cuda/semaphore",
+    "cuda_awbarrier", "cuda_awbarrier_helpers", "cuda_awbarrier_primitives",
+    "cuda_bf16", "cuda_fp16", "cuda_fp4", "cuda_fp6", "cuda_fp8",
+    "cuda_pipeline", "cuda_pipeline_helpers", "cuda_pipeline_primitives",
+    "cuda_surface_types", "cuda_texture_types", "device_atomic_functions",
+    "nv/target",
+    "sm_20_atomic_functions", "sm_20_intrinsics", "sm_30_intrinsics", "sm_32_atomic_functions", "sm_32_intrinsics",
+    "sm_35_atomic_functions", "sm_35_intrinsics", "sm_60_atomic_functions", "sm_61_intrinsics",
+    "surface_indirect_functions", "surface_types", "texture_indirect_functions", "texture_types",
 ];
 
 /// Returns the name in the form of the source language.
@@ -316,5 +337,29 @@ impl fmt::Display for Triple {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.0;
         write!(f, "({x}, {y}, {z})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_cuda_and_of_the_user() {
+        for file in ["cub/util_ptx.cuh", "cccl/thrust/detail/reference.h", "cuda/std/array", "cuda/__ptx/ptx.h"] {
+            let file = format!("/opt/cuda/include/{file}");
+            assert!(is_library(&file) && is_algorithm(&file), "{file}");
+        }
+        for file in ["sm_30_intrinsics.hpp", "crt/sm_70_rt.hpp", "cuda/barrier", "cooperative_groups/details/sync.h"] {
+            let file = format!("/opt/cuda/include/{file}");
+            assert!(is_library(&file) && !is_algorithm(&file), "{file}");
+        }
+        for file in
+            ["cuda/x.cuh", "cuda/barrier.cuh", "sm_80_kernels.h", "nv/x.h", "crt/x.h", "cuda_fp_tools.h", "cub.h"]
+        {
+            let file = format!("p/include/{file}");
+            assert!(!is_library(&file), "{file}");
+        }
+        assert!(!is_library("thrust/engine.cu"));
     }
 }

@@ -339,14 +339,11 @@ impl Uninit {
 const MOST_STEPS: usize = 8;
 
 impl Uninit {
-    /// Whether library code stores an undefined value of its own: a register, or memory of the block, that it has not
-    /// written. CUB's last tile computes with the elements that it lacks, and stores a result for the next tile, of
-    /// which there is none.
+    /// Whether CUB, Thrust or libcu++ stores an undefined value of its own: a register, or memory of the block, that it
+    /// has not written. CUB's last tile computes with the elements that it lacks, and stores a result for the next
+    /// tile, of which there is none.
     fn is_internal(&self, scene: &Scene<'_>, origin: u32) -> bool {
-        let is_library = |site: Site| {
-            let place = stop::Place::of(scene.setting.program, site.function, site.pc);
-            !place.source.is_empty() && place.user_line().is_none()
-        };
+        let is_library = |site: Site| stop::Place::of(scene.setting.program, site.function, site.pc).is_of_algorithm();
         if !is_library(scene.site) {
             return false;
         }
