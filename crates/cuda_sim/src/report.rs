@@ -26,12 +26,11 @@ pub struct Report {
     printed: String,
     /// Whether a kernel has run.
     has_launched: bool,
+    /// Greatest number of different defects that are reported: a program may run for days.
+    most_defects: usize,
+    /// Greatest number of entries of one defect in the file.
+    most_entries: u32,
 }
-
-/// Greatest number of different defects that are reported, and of entries of one defect in the file: a program may run
-/// for days.
-const MOST_DEFECTS: usize = 10_000;
-const MOST_ENTRIES: u32 = 100;
 
 /// What is shown at the end of the current call, when the state is no longer locked: another thread may have locked C's
 /// standard output and wait for the state.
@@ -63,7 +62,15 @@ impl Report {
     /// Creates a report that is appended to a file, if one is given.
     pub fn new(path: Option<String>) -> Self {
         let style = if std::io::stderr().is_terminal() { Style::Colour } else { Style::Plain };
-        Self { path, style, found: HashMap::new(), printed: String::new(), has_launched: false }
+        Self {
+            path,
+            style,
+            found: HashMap::new(),
+            printed: String::new(),
+            has_launched: false,
+            most_defects: 10_000,
+            most_entries: 100,
+        }
     }
 
     /// Reports that the program has initialised the driver: without that, an empty report says nothing.
@@ -175,8 +182,9 @@ impl Report {
             Value::Null => format!("{place:?} {}", entry["title"]),
             _ => format!("{place:?}"),
         };
-        if self.found.len() == MOST_DEFECTS && !self.found.contains_key(&key) {
-            log::once(&format!("{MOST_DEFECTS} different defects were reported; the others are not"));
+        let most = self.most_defects;
+        if self.found.len() == most && !self.found.contains_key(&key) {
+            log::once(&format!("{most} different defects were reported; the others are not"));
             return;
         }
         let times = self.found.entry(key).or_default();
@@ -184,7 +192,7 @@ impl Report {
         if *times == 1 {
             log::write(log::STDERR, &format!("{}\n\n", text.trim_end()));
         }
-        if let Some(path) = self.path.as_ref().filter(|_| *times <= MOST_ENTRIES) {
+        if let Some(path) = self.path.as_ref().filter(|_| *times <= self.most_entries) {
             append(path, entry);
         }
     }
@@ -244,11 +252,12 @@ mod tests {
     #[test]
     fn a_defect_is_appended_a_limited_number_of_times() {
         let path = std::env::temp_dir().join(format!("cuda_sim-report-{}.jsonl", std::process::id()));
-        let mut report = Report::new(Some(path.display().to_string()));
-        (0..10 * MOST_ENTRIES).for_each(|_| report.leak("`a`", 4));
-        (0..2 * MOST_DEFECTS as u64).for_each(|bytes| report.leak("b", bytes));
+        let path_of_report = Some(path.display().to_string());
+        let mut report = Report { most_defects: 3, most_entries: 2, ..Report::new(path_of_report) };
+        (0..5).for_each(|_| report.leak("`a`", 4));
+        (0..5).for_each(|bytes| report.leak("b", bytes));
         let lines = std::fs::read_to_string(&path).expect("a report").lines().count();
         std::fs::remove_file(&path).expect("the report");
-        assert_eq!((report.found.len(), lines), (MOST_DEFECTS, MOST_ENTRIES as usize + MOST_DEFECTS - 1));
+        assert_eq!((report.found.len(), lines), (3, 2 + 2));
     }
 }
