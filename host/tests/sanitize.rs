@@ -36,7 +36,7 @@ fn a_clean_program_ends_with_its_own_code() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let row = &lines(&text(&output.stdout))[0];
     assert_eq!((row["verified"].as_bool(), row["device"].as_str()), (Some(true), Some("gpu:0")));
-    assert!(text(&output.stderr).contains("sanitize: nothing found"));
+    assert!(text(&output.stderr).contains("sanitize: nothing found\n"), "{}", text(&output.stderr));
     let failed = sanitize(&[], &["sh", "-c", "exit 7"]);
     assert_eq!(failed.status.code(), Some(7));
     assert!(text(&failed.stderr).contains("`sh` has not used the CUDA driver"), "{}", text(&failed.stderr));
@@ -77,6 +77,20 @@ fn a_program_without_cuda_is_an_error() {
     assert_eq!(std::fs::read_to_string(json).expect("a list"), "");
 }
 
+/// A finding decides, also in a report with a line that cannot be read, which alone is an error.
+#[test]
+fn a_bad_line_of_the_report_does_not_hide_findings() {
+    let racy = racy();
+    let bad = "echo '{' >> $RUSTWARP_SIM_REPORT";
+    for (program, code) in [(format!("{}; {bad}", client(&racy).join(" ")), 1), (bad.to_owned(), 2)] {
+        let output = sanitize(&[], &["sh", "-c", &program]);
+        let shown = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{shown}");
+        assert!(shown.contains("1 lines of the driver's report cannot be read"), "{shown}");
+        assert!(!shown.contains("has not used"), "{shown}");
+    }
+}
+
 /// What is not freed is found with `--leaks` alone; a program that frees everything has no finding. The program is this
 /// test again.
 #[test]
@@ -98,7 +112,8 @@ fn leaks_are_found() {
     for (options, role) in [(&["--leaks"][..], "free"), (&[], "keep")] {
         let (code, shown) = run(options, role);
         assert_eq!(code, Some(0), "{shown}");
-        assert!(shown.contains("sanitize: nothing found") && !shown.contains("host-leak"), "{shown}");
+        assert!(shown.contains("sanitize: nothing found; no kernel has run\n"), "{shown}");
+        assert!(!shown.contains("host-leak"), "{shown}");
     }
 }
 
@@ -193,7 +208,7 @@ fn a_program_with_nvidias_runtime_is_told_how_to_relink() {
     assert!(line.contains("nvcc -cudart shared") && line.contains("CUDA_RUNTIME_LIBRARY Shared"), "{line}");
     let output = run("compiler");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stderr).contains("nothing found"));
+    assert!(text(&output.stderr).contains("nothing found; no kernel has run"));
 }
 
 #[test]

@@ -53,12 +53,11 @@ pub(super) struct Options {
 }
 
 /// Runs the program. Exit code 1 means findings, 3 that the program contains NVIDIA's runtime library and has run no
-/// kernel; otherwise it is
-/// the program's own.
+/// kernel; otherwise it is the program's own.
 ///
 /// # Errors
-/// Also for a program that ends well without the driver, whose silence says nothing, and for a report with lines that
-/// cannot be read; what could be read is shown before.
+/// Also for a program that ends well without the driver, whose silence says nothing, and for a report without findings
+/// that has lines that cannot be read.
 pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let checks = checks(&options.checks)?;
     for file in options.sarif.iter().chain(&options.json) {
@@ -99,21 +98,28 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
         let lines: Result<Vec<String>, _> = found.iter().map(serde_json::to_string).collect();
         input::write_text(path, &lines?.iter().map(|line| format!("{line}\n")).collect::<String>())?;
     }
-    let has_failed = own_code(status) != CLEAN;
+    summary(&found, options.seeds, &reported);
+    exit_code(&found, &reported, own_code(status), &options.program[0].to_string_lossy())
+}
+
+/// The exit code: that of the findings, whatever else is wrong, or else the program's own.
+fn exit_code(found: &[Diagnostic], reported: &Reported, own: u8, program: &str) -> anyhow::Result<u8> {
+    let verdict = verdict(found, reported.launched);
+    if reported.unreadable > 0 {
+        let lines = reported.unreadable;
+        let text = format!("{lines} lines of the driver's report cannot be read: findings may be missing");
+        let Some(code) = verdict else { anyhow::bail!(text) };
+        note(format!("sanitize: {text}"));
+        return Ok(code);
+    }
     if found.is_empty() && !reported.started {
-        let program = options.program[0].to_string_lossy();
         let text = format!("`{program}` has not used the CUDA driver, so that nothing was checked: {NOT_USED}");
-        if !has_failed {
+        if own == CLEAN {
             return Err(Error::Usage(text).into());
         }
         note(format!("sanitize: {text}"));
-        return Ok(own_code(status));
     }
-    summary(&found, options.seeds, reported.launched);
-    if reported.unreadable > 0 {
-        anyhow::bail!("{} lines of the driver's report cannot be read: findings may be missing", reported.unreadable);
-    }
-    Ok(verdict(&found, reported.launched).unwrap_or_else(|| own_code(status)))
+    Ok(verdict.unwrap_or(own))
 }
 
 /// What to look for when a program has not used the driver.
@@ -201,14 +207,23 @@ impl Reported {
     }
 }
 
-fn summary(found: &[Diagnostic], seeds: Option<u64>, launched: bool) {
+/// The first line of the summary; `None` for a report whose silence says nothing.
+fn headline(found: &[Diagnostic], seeds: Option<u64>, reported: &Reported) -> Option<String> {
     let runs = seeds.map_or_else(String::new, |seeds| format!(" in {seeds} runs"));
-    match found.iter().filter(|diagnostic| diagnostic.code != NVIDIA_RUNTIME).count() {
-        0 if found.is_empty() => note(format!("sanitize: nothing found{runs}")),
-        0 if launched => note(format!("sanitize: nothing found{runs}, and a part of the program cannot be checked:")),
-        0 => note(format!("sanitize: the program cannot be checked{runs}:")),
-        1 => note(format!("sanitize: 1 defect found{runs}:")),
-        defects => note(format!("sanitize: {defects} defects found{runs}:")),
+    Some(match found.iter().filter(|diagnostic| diagnostic.code != NVIDIA_RUNTIME).count() {
+        0 if found.is_empty() && (reported.unreadable > 0 || !reported.started) => return None,
+        0 if found.is_empty() && !reported.launched => format!("nothing found{runs}; no kernel has run"),
+        0 if found.is_empty() => format!("nothing found{runs}"),
+        0 if reported.launched => format!("nothing found{runs}, and a part of the program cannot be checked:"),
+        0 => format!("the program cannot be checked{runs}:"),
+        1 => format!("1 defect found{runs}:"),
+        defects => format!("{defects} defects found{runs}:"),
+    })
+}
+
+fn summary(found: &[Diagnostic], seeds: Option<u64>, reported: &Reported) {
+    if let Some(headline) = headline(found, seeds, reported) {
+        note(format!("sanitize: {headline}"));
     }
     for diagnostic in found {
         let place = match (&diagnostic.file, diagnostic.line) {
@@ -251,6 +266,37 @@ mod tests {
         assert_eq!(verdict(std::slice::from_ref(&runtime), true), None);
         assert_eq!(verdict(&[runtime, race], true), Some(WRONG));
         assert_eq!(verdict(&[], false), None);
+    }
+
+    /// Findings decide, also beside lines that cannot be read; those alone are an error, also of a program that seems
+    /// not to have used the driver.
+    #[test]
+    fn findings_decide_before_bad_lines() {
+        let race = [Diagnostic::new("finding", "race-raw", "a race", "text")];
+        let code = |found: &[Diagnostic], unreadable: usize, started: bool, own: u8| {
+            let reported = Reported { started, unreadable, ..Reported::default() };
+            exit_code(found, &reported, own, "p").map_err(|error| error.to_string())
+        };
+        assert_eq!(code(&race, 1, true, 7), Ok(WRONG));
+        assert_eq!(code(&race, 0, true, 7), Ok(WRONG));
+        for (started, own) in [(true, CLEAN), (false, CLEAN), (false, 7)] {
+            let error = code(&[], 2, started, own).expect_err("lines that cannot be read");
+            assert!(error.contains("2 lines of the driver's report cannot be read"), "{error}");
+        }
+        assert!(code(&[], 0, false, CLEAN).is_err_and(|error| error.contains("`p` has not used the CUDA driver")));
+        assert_eq!((code(&[], 0, false, 7), code(&[], 0, true, 7)), (Ok(7), Ok(7)));
+    }
+
+    #[test]
+    fn nothing_found_without_a_kernel_says_so() {
+        let line = |launched: bool, unreadable: usize, seeds: Option<u64>| {
+            headline(&[], seeds, &Reported { started: true, launched, unreadable, ..Reported::default() })
+        };
+        assert_eq!(line(true, 0, None).as_deref(), Some("nothing found"));
+        assert_eq!(line(false, 0, None).as_deref(), Some("nothing found; no kernel has run"));
+        assert_eq!(line(false, 0, Some(2)).as_deref(), Some("nothing found in 2 runs; no kernel has run"));
+        assert_eq!(line(true, 1, None), None);
+        assert_eq!(headline(&[], None, &Reported::default()), None);
     }
 
     /// A line that cannot be read leaves the others as they are.
