@@ -117,23 +117,29 @@ fn leaks_are_found() {
     }
 }
 
+/// Loads and initialises the driver. As in a program that is linked to it, it stays until the process ends.
+fn driver() -> &'static libloading::Library {
+    // SAFETY: the driver's initialisers only set up the standard library; the function has this type in `cuda.h`.
+    unsafe {
+        let driver = libloading::Library::new("libcuda.so.1").expect("`host sanitize` gives it");
+        let initialise = driver.get::<unsafe extern "C" fn(u32) -> u32>(b"cuInit").expect("the function");
+        assert_eq!(initialise(0), 0);
+        Box::leak(Box::new(driver))
+    }
+}
+
 /// Allocates memory, and frees it on request.
 fn allocate(frees: bool) {
     type Code = u32;
-    let (mut context, mut memory) = (0_usize, 0_u64);
+    let (driver, mut context, mut memory) = (driver(), 0_usize, 0_u64);
     // SAFETY: the driver's functions have these types, and the pointers are valid.
     unsafe {
-        let driver = libloading::Library::new("libcuda.so.1").expect("the driver");
-        let initialise = driver.get::<unsafe extern "C" fn(u32) -> Code>(b"cuInit").expect("the function");
-        assert_eq!(initialise(0), 0);
         let create = driver.get::<unsafe extern "C" fn(*mut usize, u32, i32) -> Code>(b"cuCtxCreate_v2");
         assert_eq!(create.expect("the function")(&mut context, 0, 0), 0);
         let allocate = driver.get::<unsafe extern "C" fn(*mut u64, usize) -> Code>(b"cuMemAlloc_v2");
         assert_eq!(allocate.expect("the function")(&mut memory, 1000), 0);
         let free = driver.get::<unsafe extern "C" fn(u64) -> Code>(b"cuMemFree_v2").expect("the function");
         assert!(!frees || free(memory) == 0);
-        // As in a program that is linked to the driver, it stays.
-        std::mem::forget(driver);
     }
 }
 
@@ -171,19 +177,12 @@ const CLIENT: &str = "RUSTWARP_TEST_CLIENT";
 /// Asks the driver for a table, as NVIDIA's libraries do, and returns the code.
 fn ask_for(table: [u8; 16]) -> u32 {
     use std::ffi::c_void;
-    // SAFETY: the driver's initialisers only set up the standard library; the functions have these types in `cuda.h`.
+    // SAFETY: the function has this type in `cuda.h`, and the pointers are valid.
     unsafe {
-        let driver = libloading::Library::new("libcuda.so.1").expect("`host sanitize` gives it");
-        let init = driver.get::<unsafe extern "C" fn(u32) -> u32>(b"cuInit").expect("a function");
-        assert_eq!(init(0), 0);
-        let ask = driver
+        let ask = driver()
             .get::<unsafe extern "C" fn(*mut *const c_void, *const [u8; 16]) -> u32>(b"cuGetExportTable")
             .expect("a function");
-        let mut place = std::ptr::null();
-        let code = ask(&mut place, &table);
-        // Its thread-local state must stay until the process ends.
-        std::mem::forget(driver);
-        code
+        ask(&mut std::ptr::null(), &table)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The log of the driver: calls that are not supported, and on request every call.
 
-use crate::code::describe;
+use crate::code::{Code, describe};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
@@ -72,7 +72,8 @@ pub fn called(name: &str, code: u32) {
     }
 }
 
-/// Logs a call of a function that is not supported.
-pub fn unsupported(name: &str) {
+/// Logs by name what is not supported, and returns the code for the program.
+pub fn unsupported(name: &str) -> Code {
     once(&format!("{name} is not supported"));
+    Code::NOT_SUPPORTED
 }

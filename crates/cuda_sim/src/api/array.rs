@@ -61,8 +61,7 @@ fn create(descriptor: Descriptor3D) -> Answer<Handle> {
         return Err(Code::INVALID_VALUE);
     }
     if descriptor.flags & CUBE != 0 {
-        crate::log::unsupported("cuArray3DCreate of a cube map");
-        return Err(Code::NOT_SUPPORTED);
+        return Err(crate::log::unsupported("cuArray3DCreate of a cube map"));
     }
     let extents = [descriptor.height.max(1), descriptor.depth.max(1), descriptor.channels as usize, bytes as usize];
     let total = extents.into_iter().try_fold(descriptor.width, usize::checked_mul).ok_or(Code::OUT_OF_MEMORY)?;

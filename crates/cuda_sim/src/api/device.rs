@@ -44,8 +44,7 @@ api! {
     cuDeviceGetUuid_v2(uuid: *mut [u8; 16], device: i32) { put_uuid(uuid, device) }
 
     cuDeviceGetLuid(_luid: *mut c_char, _mask: *mut u32, _device: i32) {
-        crate::log::unsupported("cuDeviceGetLuid");
-        Err(Code::NOT_SUPPORTED)
+        Err(crate::log::unsupported("cuDeviceGetLuid"))
     }
 
     cuDeviceTotalMem_v2(bytes: *mut usize, device: i32) { put(bytes, state()?.device(device)?.memory as usize) }

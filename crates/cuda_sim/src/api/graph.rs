@@ -250,33 +250,28 @@ fn valid(flags: u64) -> Answer {
 }
 
 unsafe fn instantiate(place: *mut Handle, graph: Handle) -> Answer {
+    let make = || {
+        let mut state = state()?;
+        let new = state.executable(graph)?;
+        let executable = state.handle();
+        state.executables.insert(executable, new);
+        Ok(executable)
+    };
     // SAFETY: the caller's pointer.
-    unsafe { put_made(place, || make_executable(graph)) }
-}
-
-fn make_executable(graph: Handle) -> Answer<Handle> {
-    let mut state = state()?;
-    let (steps, order) = state.sorted(graph)?;
-    let graph = state.graphs.get(&graph).ok_or(Code::INVALID_VALUE)?;
-    let (memory, objects) = (graph.memory.clone(), graph.held());
-    let executable = state.handle();
-    state.executables.insert(executable, Executable { steps, order, memory, objects });
-    Ok(executable)
+    unsafe { put_made(place, make) }
 }
 
 /// Takes over the operations of another graph of the same shape.
 fn update(executable: Handle, graph: Handle) -> Answer<u32> {
     let mut state = state()?;
-    let (new, order) = state.sorted(graph)?;
-    let graph = state.graphs.get(&graph).ok_or(Code::INVALID_VALUE)?;
-    let (memory, objects) = (graph.memory.clone(), graph.held());
+    let Executable { steps, order, memory, objects } = state.executable(graph)?;
     let known = state.executables.get_mut(&executable).ok_or(Code::INVALID_VALUE)?;
-    let is_same = known.order.after == order.after && known.steps.iter().zip(&new).all(|(old, new)| old.1 == new.1);
+    let is_same = known.order.after == order.after && known.steps.iter().zip(&steps).all(|(old, new)| old.1 == new.1);
     if !is_same {
         return Ok(TOPOLOGY);
     }
     // The nodes keep the handles of the graph that was instantiated.
-    known.steps.iter_mut().zip(new).for_each(|(old, new)| old.2 = new.2);
+    known.steps.iter_mut().zip(steps).for_each(|(old, new)| old.2 = new.2);
     known.objects = objects;
     let old = std::mem::replace(&mut known.memory, memory);
     state.release(old);

@@ -2,6 +2,7 @@
 
 use crate::code::{Answer, Code};
 use crate::entry::{api, put, put_made};
+use crate::log::unsupported;
 use crate::model::{Handle, Held, Operation};
 use crate::state::state;
 
@@ -38,12 +39,11 @@ api! {
         let context = state.current()?;
         let device = state.current_device()?.number;
         match flags {
-            REGISTER_FLAGS.. => return Err(Code::INVALID_VALUE),
-            _ if flags & IO_MEMORY != 0 => crate::log::unsupported("cuMemHostRegister of I/O memory"),
-            _ if flags & READ_ONLY != 0 => crate::log::unsupported("cuMemHostRegister of memory that is only read"),
-            _ => return state.register(device, context, address, bytes as u64, flags),
+            REGISTER_FLAGS.. => Err(Code::INVALID_VALUE),
+            _ if flags & IO_MEMORY != 0 => Err(unsupported("cuMemHostRegister of I/O memory")),
+            _ if flags & READ_ONLY != 0 => Err(unsupported("cuMemHostRegister of memory that is only read")),
+            _ => state.register(device, context, address, bytes as u64, flags),
         }
-        Err(Code::NOT_SUPPORTED)
     }
 
     cuMemHostUnregister(address: u64) {

@@ -2,7 +2,7 @@
 
 use super::module::{compiler_options, read_file, write_log};
 use crate::code::{Answer, Code};
-use crate::entry::{api, name, put, put_if};
+use crate::entry::{api, name, put, put_if, put_made};
 use crate::host_memory;
 use crate::image::{limit_registers, link, logged, text, with_runtime};
 use crate::model::{Handle, Linker};
@@ -19,12 +19,13 @@ const LIBRARY: u32 = 4;
 api! {
     cuLinkCreate_v2(count: u32, options: *const u32, values: *const *mut c_void, linker: *mut Handle) {
         let jit = compiler_options(count, options, values)?;
-        let mut state = state()?;
-        let context = state.current()?;
-        let new = state.handle();
-        put(linker, new)?;
-        state.linkers.insert(new, Linker { context, texts: Vec::new(), output: None, runtime: false, jit });
-        Ok(())
+        put_made(linker, || {
+            let mut state = state()?;
+            let context = state.current()?;
+            let new = state.handle();
+            state.linkers.insert(new, Linker { context, texts: Vec::new(), output: None, runtime: false, jit });
+            Ok(new)
+        })
     }
 
     cuLinkAddData_v2(

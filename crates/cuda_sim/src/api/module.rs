@@ -114,35 +114,35 @@ pub(super) unsafe fn load_in(state: &mut State, image: *const u8, context: Handl
 }
 
 /// Adds a message to the program's log, cut off where that ends, and writes how many bytes the log has.
-pub(super) fn write_log(text: &str, log: &mut Jit) {
-    let room = log.room.saturating_sub(log.written + 1) as usize;
-    if log.address == 0 || log.room == 0 {
+pub(super) fn write_log(text: &str, jit: &mut Jit) {
+    let room = jit.room.saturating_sub(jit.written + 1) as usize;
+    if jit.address == 0 || jit.room == 0 {
         return;
     }
     let mut bytes = text.as_bytes()[..text.len().min(room)].to_vec();
     bytes.push(0);
     // A log that cannot be written is the program's mistake, and the result says what failed.
-    if host_memory::write(log.address + log.written, &bytes).is_ok() {
-        log.written += bytes.len() as u64 - 1;
+    if host_memory::write(jit.address + jit.written, &bytes).is_ok() {
+        jit.written += bytes.len() as u64 - 1;
     }
-    if log.count != 0 {
-        let _ = host_memory::write(log.count, &log.written.to_le_bytes());
+    if jit.count != 0 {
+        let _ = host_memory::write(jit.count, &jit.written.to_le_bytes());
     }
 }
 
 /// Returns the compiler's options.
 pub(super) unsafe fn compiler_options(count: u32, options: *const u32, values: *const *mut c_void) -> Answer<Jit> {
-    let mut log = Jit::default();
+    let mut jit = Jit::default();
     for at in 0..count as usize {
         let place = values.wrapping_add(at);
         // SAFETY: the caller's lists have `count` elements.
         let (option, value) = unsafe { (get(options.wrapping_add(at))?, get(place)?) };
         match option {
             // As below, an unsigned integer in the place of a pointer; 0 is no limit.
-            MAX_REGISTERS => log.max_registers = Some(value as u64 as u32).filter(|limit| *limit != 0),
-            ERROR_LOG => log.address = value as u64,
+            MAX_REGISTERS => jit.max_registers = Some(value as u64 as u32).filter(|limit| *limit != 0),
+            ERROR_LOG => jit.address = value as u64,
             // The value is an unsigned integer of 32 bits in the place of a pointer.
-            ERROR_LOG_SIZE => (log.room, log.count) = (u64::from(value as u64 as u32), place as u64),
+            ERROR_LOG_SIZE => (jit.room, jit.count) = (u64::from(value as u64 as u32), place as u64),
             _ => {}
         }
         if matches!(option, ERROR_LOG_SIZE | INFO_LOG_SIZE) {
@@ -151,7 +151,7 @@ pub(super) unsafe fn compiler_options(count: u32, options: *const u32, values: *
             unsafe { put(place.cast_mut().cast::<u64>(), 0) }?;
         }
     }
-    Ok(log)
+    Ok(jit)
 }
 
 /// Returns the names of the kernels.

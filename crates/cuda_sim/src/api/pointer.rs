@@ -82,8 +82,7 @@ impl Value {
 
 /// Tokens are for a module of the Linux kernel, and there is none.
 fn no_tokens() -> Code {
-    crate::log::unsupported("CU_POINTER_ATTRIBUTE_P2P_TOKENS");
-    Code::NOT_SUPPORTED
+    crate::log::unsupported("CU_POINTER_ATTRIBUTE_P2P_TOKENS")
 }
 
 /// The value of an attribute that an address does not have.

@@ -86,11 +86,10 @@ api! {
         let mut state = state()?;
         // Memory of the host, and handles for other processes, are not there.
         if allocation != PINNED || handles != 0 {
-            if allocation == 0 {
-                return Err(Code::INVALID_VALUE);
-            }
-            crate::log::unsupported("cuMemPoolCreate with handles for other processes");
-            return Err(Code::NOT_SUPPORTED);
+            return Err(match allocation {
+                0 => Code::INVALID_VALUE,
+                _ => crate::log::unsupported("cuMemPoolCreate with handles for other processes"),
+            });
         }
         let device = device_at(&mut state, location)?;
         let new = state.handle();
@@ -171,10 +170,7 @@ api! {
 fn device_at(state: &mut State, location: Location) -> Answer<usize> {
     match location.kind {
         DEVICE => Ok(state.device(location.id).map_err(|_| Code::INVALID_VALUE)?.number),
-        2..=6 => {
-            crate::log::unsupported("a memory pool of the host");
-            Err(Code::NOT_SUPPORTED)
-        }
+        2..=6 => Err(crate::log::unsupported("a memory pool of the host")),
         _ => Err(Code::INVALID_VALUE),
     }
 }

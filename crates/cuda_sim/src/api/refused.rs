@@ -1,6 +1,5 @@
 //! Functions of the driver that the simulator lacks: each returns `CUDA_ERROR_NOT_SUPPORTED` and is logged by name.
 
-use crate::code::Code;
 use crate::entry::Symbol;
 use crate::log;
 
@@ -11,8 +10,7 @@ macro_rules! refused {
             #[doc = concat!("The driver's `", stringify!($name), "`, which is not supported.")]
             #[unsafe(no_mangle)]
             pub extern "C" fn $name() -> u32 {
-                log::unsupported(stringify!($name));
-                Code::NOT_SUPPORTED.0
+                log::unsupported(stringify!($name)).0
             }
         )*
 

@@ -63,8 +63,7 @@ api! {
     cuProfilerStop() { state().map(|_| ()) }
 
     cuProfilerInitialize(_config: *const c_char, _output: *const c_char, _mode: u32) {
-        crate::log::unsupported("cuProfilerInitialize");
-        Err(Code::NOT_SUPPORTED)
+        Err(crate::log::unsupported("cuProfilerInitialize"))
     }
 }
 

@@ -23,8 +23,7 @@ api! {
     cuTexObjectCreate(texture: *mut u64, resource: *const Resource, sampling: *const Sampling, view: *const u8) {
         if !view.is_null() {
             // A view changes the format in which an array is read.
-            crate::log::unsupported("cuTexObjectCreate with a resource view");
-            return Err(Code::NOT_SUPPORTED);
+            return Err(crate::log::unsupported("cuTexObjectCreate with a resource view"));
         }
         put_made(texture, || create(get(resource)?, Some(get(sampling)?)))
     }
@@ -98,8 +97,7 @@ fn texture(state: &State, described: &Described) -> Answer<Texture> {
             (Layout::Pitched { address: resource.first, width, height, pitch }, resource.format, resource.channels)
         }
         MIPMAPPED => {
-            crate::log::unsupported("an object of a mipmapped array");
-            return Err(Code::NOT_SUPPORTED);
+            return Err(crate::log::unsupported("an object of a mipmapped array"));
         }
         _ => return Err(Code::INVALID_VALUE),
     };

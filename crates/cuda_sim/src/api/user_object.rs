@@ -1,7 +1,7 @@
 //! User objects, which live as long as graphs refer to them.
 
 use crate::code::{Answer, Code};
-use crate::entry::{api, put};
+use crate::entry::{api, put_made};
 use crate::model::{Handle, UserObject};
 use crate::state::state;
 use std::collections::BTreeMap;
@@ -22,11 +22,12 @@ api! {
             return Err(Code::INVALID_VALUE);
         }
         valid(count)?;
-        let mut state = state()?;
-        let new = state.handle();
-        put(object, new)?;
-        state.user_objects.insert(new, (Arc::new(UserObject::new(destroy, data)), count));
-        Ok(())
+        put_made(object, || {
+            let mut state = state()?;
+            let new = state.handle();
+            state.user_objects.insert(new, (Arc::new(UserObject::new(destroy, data)), count));
+            Ok(new)
+        })
     }
 
     cuUserObjectRetain(object: Handle, count: u32) {

@@ -19,13 +19,6 @@ pub struct Graph {
     pub objects: BTreeMap<Handle, (Arc<UserObject>, u32)>,
 }
 
-impl Graph {
-    /// Returns the objects of the program.
-    pub fn held(&self) -> Vec<Arc<UserObject>> {
-        self.objects.values().map(|(object, _)| object.clone()).collect()
-    }
-}
-
 /// A node of a graph.
 #[derive(Clone)]
 pub struct Node {

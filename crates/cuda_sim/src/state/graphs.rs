@@ -2,7 +2,7 @@
 
 use super::State;
 use crate::code::{Answer, Code};
-use crate::model::{Graph, Handle, Node, Operation, Order, Step};
+use crate::model::{Executable, Graph, Handle, Node, Operation, Order, Step};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -60,6 +60,17 @@ impl State {
             return Err(Code::INVALID_VALUE);
         }
         Ok((sorted, Arc::new(order)))
+    }
+
+    /// Returns a graph as it can be launched.
+    ///
+    /// # Errors
+    /// As [`State::sorted`].
+    pub fn executable(&self, graph: Handle) -> Answer<Executable> {
+        let (steps, order) = self.sorted(graph)?;
+        let graph = self.graphs.get(&graph).ok_or(Code::INVALID_VALUE)?;
+        let objects = graph.objects.values().map(|(object, _)| object.clone()).collect();
+        Ok(Executable { steps, order, memory: graph.memory.clone(), objects })
     }
 
     /// Removes a graph with its nodes.

@@ -35,6 +35,7 @@ impl Machine {
         let entry = entry::entry(program, launch.entry)?;
         linkage::linked(program, entry)?;
         let number = self.loaded(program, launch.instance)?;
+        let workspace = if launch.cooperative { self.workspace()? } else { 0 };
         let checks = self.config.checks;
         let loaded = &mut self.modules[number];
         let layout = loaded.module.layout(program, entry);
@@ -45,8 +46,6 @@ impl Machine {
         let inspect = checks.uninit || checks.overflow;
         let plans = if inspect { loaded.plans(program, checks.overflow) } else { Arc::default() };
         let setup = setup(&self.config);
-        let workspace = if launch.cooperative { self.workspace()? } else { 0 };
-        let loaded = &mut self.modules[number];
         let kernel = Kernel { program, entry, module: &loaded.module, layout };
         let context = Context { workspace, ..Context::new(kernel, launch, placed, &self.memory, &setup) };
         if let Some(trace) = self.config.trace {
