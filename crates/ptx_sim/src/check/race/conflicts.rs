@@ -116,11 +116,12 @@ impl Now<'_> {
 
     #[inline(always)]
     fn conflict(&self, record: &Record) -> Conflict {
-        let home = || {
-            let cluster = self.clusters.get(&record.block).copied().unwrap_or(u64::from(record.block));
-            Home { block: record.block, cluster }
-        };
-        self.record.mode.conflict(self.block.home, record.mode, home)
+        self.record.mode.conflict(self.block.home, record.mode, || self.home_of(record.block))
+    }
+
+    pub fn home_of(&self, block: u32) -> Home {
+        let cluster = self.clusters.get(&block).copied().unwrap_or(u64::from(block));
+        Home { block, cluster }
     }
 
     #[cold]

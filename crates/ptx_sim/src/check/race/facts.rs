@@ -17,9 +17,20 @@ use std::collections::HashMap;
 pub(super) struct Facts<'a> {
     program: &'a Program,
     policy: Atomics,
-    orders: HashMap<Site, (bool, bool)>,
+    atomics: HashMap<Site, AtomicFacts>,
+    /// The last answer.
+    last: Option<(Site, AtomicFacts)>,
     /// Whether the program contains `ld.global.nc`.
     non_coherent: bool,
+}
+
+/// Properties of an atomic.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AtomicFacts {
+    pub acquires: bool,
+    pub releases: bool,
+    /// Whether its result is used, so that the program can depend on the writes before it.
+    pub observes: bool,
 }
 
 impl<'a> Facts<'a> {
@@ -28,7 +39,8 @@ impl<'a> Facts<'a> {
         let found = || if from_llvm() { Atomics::Source } else { Atomics::Ptx };
         let non_coherent =
             program.functions.iter().flat_map(|function| &function.code).any(|inst| non_coherent(&inst.op));
-        Self { program, policy: options.atomics.unwrap_or_else(found), orders: HashMap::new(), non_coherent }
+        let policy = options.atomics.unwrap_or_else(found);
+        Self { program, policy, atomics: HashMap::new(), last: None, non_coherent }
     }
 
     /// Whether the program contains loads that require unwritten memory, `ld.global.nc`.
@@ -41,27 +53,32 @@ impl<'a> Facts<'a> {
         self.non_coherent && at(self.program, site).is_some_and(non_coherent)
     }
 
-    /// Returns whether an atomic acquires, and whether it releases.
-    pub fn atomic(&mut self, site: Site, order: Order) -> (bool, bool) {
-        let written = (
-            matches!(order, Order::Acquire | Order::AcqRel | Order::SeqCst),
-            matches!(order, Order::Release | Order::AcqRel | Order::SeqCst),
-        );
-        if self.policy == Atomics::Ptx || written != (false, false) {
-            return written;
+    /// Returns the properties of an atomic.
+    #[inline]
+    pub fn atomic(&mut self, site: Site, order: Order) -> AtomicFacts {
+        if let Some((_, facts)) = self.last.filter(|(last, _)| *last == site) {
+            return facts;
         }
-        let program = self.program;
-        *self.orders.entry(site).or_insert_with(|| {
-            let Some(function) = program.functions.get(site.function as usize) else { return written };
-            let Some(inst) = function.code.get(site.pc as usize) else { return written };
-            match &inst.op {
-                Op::Atomic(atomic) if !atomic.order_is_written => {
-                    (atomic.destination.is_some_and(|slot| slot != NO_SLOT && is_read(function, slot)), true)
-                }
-                _ => written,
-            }
-        })
+        let (program, policy) = (self.program, self.policy);
+        let facts = *self.atomics.entry(site).or_insert_with(|| atomic_facts(program, policy, site, order));
+        self.last = Some((site, facts));
+        facts
     }
+}
+
+#[cold]
+fn atomic_facts(program: &Program, policy: Atomics, site: Site, order: Order) -> AtomicFacts {
+    let acquires = matches!(order, Order::Acquire | Order::AcqRel | Order::SeqCst);
+    let releases = matches!(order, Order::Release | Order::AcqRel | Order::SeqCst);
+    let function = program.functions.get(site.function as usize);
+    let Some((function, Op::Atomic(atomic))) = function.zip(at(program, site)) else {
+        return AtomicFacts { acquires, releases, observes: false };
+    };
+    let observes = atomic.destination.is_some_and(|slot| slot != NO_SLOT && is_read(function, slot));
+    if policy == Atomics::Source && !acquires && !releases && !atomic.order_is_written {
+        return AtomicFacts { acquires: observes, releases: true, observes };
+    }
+    AtomicFacts { acquires, releases, observes }
 }
 
 /// Whether `load` is the load at the start of an emulated atomic, and `swap` the compare-and-swap of such an atomic.

@@ -4,7 +4,7 @@
 //! load that changes nothing, a piece that is one cell, and any other piece. All other cases go to [`Now::span`], which
 //! gives the same results in the simple cases: a test runs programs both ways.
 
-use super::marks::Mark;
+use super::marks::{Mark, Marks};
 use super::now::Now;
 use super::pieces::{Piece, Pieces};
 use super::records::{Mode, Record};
@@ -55,12 +55,10 @@ impl Race<'_> {
                 return false;
             }
         }
-        let mode = Mode { writes: false, strong: None, non_coherent: false };
+        let mode = Mode { writes: false, strong: None, non_coherent: false, observes: false };
         let record = Record { block: block.home.block, stamp, site: touch.site, warp: touch.warp as u8, mode };
         match page.tables.recent(&record) {
-            Some(id) => {
-                page.tables.known(set, id).is_some_and(|grown| grown.compatible && !grown.merged && grown.set == set)
-            }
+            Some(id) => page.tables.known(set, id).is_some_and(|grown| grown.compatible && grown.marks == Marks::Keep),
             None => page.tables.earlier_blocks_read(set, record.block) && block.has_acquired_nothing(warp),
         }
     }
@@ -109,7 +107,8 @@ impl Task for Check<'_, '_, '_> {
                 if let Some(page) = page.as_deref_mut()
                     && (only_slow_path() || !now.one_cell(page, &mut id, &piece, at, bytes))
                 {
-                    let span = &Span { piece, at, bytes, offset, per_lane };
+                    let in_turn = now.record.mode.observes;
+                    let span = &Span { piece, at, bytes, offset, per_lane, in_turn };
                     if only_slow_path() || !now.at_once(page, span) {
                         host.perform(&mut SlowPath { now, page, span, seen });
                     }
@@ -155,17 +154,14 @@ impl Now<'_> {
         let Some(grown) = id.and_then(|id| page.tables.known(set, id)) else { return false };
         let shift = page.shift();
         let Some((place, mark)) = page.sets.cell(cell).filter(|_| grown.compatible) else { return false };
-        if *place == grown.set && !grown.merged {
-            return true;
-        }
-        let new = if piece.same { Mark::SEVERAL } else { Mark::lane(piece.first_lane as u8) };
-        if !grown.merged {
-            *mark = new;
-        } else if *mark != new {
-            if !mark.is_whole() || shift > exact_shift(bytes) {
-                return false;
-            }
-            *mark = Mark::UNKNOWN;
+        let new = piece.mark(self.record.mode.observes);
+        match grown.marks {
+            Marks::Keep => return true,
+            Marks::Replace => *mark = new,
+            Marks::Merge | Marks::Lose if *mark == new => {}
+            _ if !mark.is_whole() || shift > exact_shift(bytes) => return false,
+            Marks::Merge => *mark = mark.with(new),
+            Marks::Lose => *mark = Mark::UNKNOWN,
         }
         *place = grown.set;
         true
@@ -218,7 +214,9 @@ impl Now<'_> {
 
     /// Returns the set of some cells with this access added.
     pub fn grown(&self, page: &mut Page, set: u16, id: u16, compatible: bool) -> Grown {
-        page.tables.grow(set, id, compatible, |record| self.block.settled(self.warp(), record))
+        let observed =
+            |record: &Record| self.record.mode.observed(self.block.home, record.mode, || self.home_of(record.block));
+        page.tables.grow(set, id, compatible, |record| self.block.settled(self.warp(), record), observed)
     }
 
     /// Records an ordinary write, which makes the accesses before it irrelevant.
@@ -234,13 +232,14 @@ impl Now<'_> {
     /// Adds the access to the set of some cells, which all have the same set.
     #[inline(always)]
     pub fn record_access(&self, page: &mut Page, span: &Span, cells: Range<usize>, set: u16, grown: Grown) {
-        if grown.set != set {
-            page.sets(cells.clone()).0.fill(grown.set);
-        } else if !grown.merged {
+        if grown.marks == Marks::Keep {
             return;
         }
-        if grown.merged {
-            return self.merge_marks(page, span, cells);
+        if grown.set != set {
+            page.sets(cells.clone()).0.fill(grown.set);
+        }
+        if grown.marks != Marks::Replace {
+            return self.merge_marks(page, span, cells, grown.marks);
         }
         let shift = page.shift();
         span.marks(shift, page.sets(cells).1, |old, new| *old = new);
@@ -248,7 +247,7 @@ impl Now<'_> {
 
     /// Merges marks when the access replaces an earlier one, possibly by other lanes.
     #[inline(never)]
-    fn merge_marks(&self, page: &mut Page, span: &Span, mut cells: Range<usize>) {
+    fn merge_marks(&self, page: &mut Page, span: &Span, mut cells: Range<usize>, how: Marks) {
         let marks = page.sets.marks(cells.clone());
         if span.same_lanes(page.shift(), marks) {
             return;
@@ -258,7 +257,10 @@ impl Now<'_> {
         }
         let shift = page.shift();
         let marks = page.sets(cells).1;
-        span.marks(shift, marks, |old, new| *old = if *old == new { new } else { Mark::UNKNOWN });
+        match how {
+            Marks::Merge => span.marks(shift, marks, |old, new| *old = old.with(new)),
+            _ => span.marks(shift, marks, |old, new| *old = if *old == new { new } else { Mark::UNKNOWN }),
+        }
     }
 }
 

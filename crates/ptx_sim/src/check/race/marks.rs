@@ -60,6 +60,18 @@ impl Mark {
         }
     }
 
+    /// Returns the mark of a cell that this mark's lanes and those of `new` have accessed without an order between
+    /// them. Both are whole.
+    #[inline(always)]
+    pub fn with(self, new: Self) -> Self {
+        match (self == new, self == Self::UNKNOWN || new == Self::UNKNOWN) {
+            (true, _) => new,
+            (false, true) => Self::UNKNOWN,
+            // Two lanes at least.
+            (false, false) => Self::SEVERAL,
+        }
+    }
+
     /// Returns the lane of a whole mark.
     pub fn who(self) -> Who {
         match self {
@@ -68,6 +80,20 @@ impl Mark {
             _ => Who::Unknown,
         }
     }
+}
+
+/// Effect of a new member on the mark of a cell, which gives the lane of the set's latest member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Marks {
+    /// The access is not recorded.
+    #[default]
+    Keep,
+    /// The mark is that of the new member.
+    Replace,
+    /// The new member replaces the latest one, an access of the same warp and stamp: the mark stands for both.
+    Merge,
+    /// The new member replaces an access of the same warp whose lane or stamp is not the mark's.
+    Lose,
 }
 
 #[cfg(test)]
@@ -91,6 +117,14 @@ mod tests {
         assert_eq!(Mark::lane(31).who(), Who::Lane(31));
         assert_eq!((Mark::SEVERAL.who(), Mark::UNKNOWN.who()), (Who::Several, Who::Unknown));
         assert_eq!(Mark::side_by_side(31, 5, 5), Mark::lane(31));
+        assert_eq!(
+            (Mark::lane(3).with(Mark::lane(3)), Mark::lane(3).with(Mark::lane(0))),
+            (Mark::lane(3), Mark::SEVERAL)
+        );
+        assert_eq!(
+            (Mark::SEVERAL.with(Mark::lane(3)), Mark::lane(3).with(Mark::UNKNOWN)),
+            (Mark::SEVERAL, Mark::UNKNOWN)
+        );
         assert_ne!(Mark::side_by_side(3, 1, 2), Mark::side_by_side(3, 0, 2));
     }
 }

@@ -82,13 +82,13 @@ impl Observer for Race<'_> {
         let strong = (touch.kind == AccessKind::Atomic || touch.order != Order::Weak).then(|| Reach::of(touch.scope));
         let (writes, global) = (touch.kind != AccessKind::Load, touch.space == Space::Global);
         let non_coherent = global && !writes && self.facts.non_coherent(touch.site);
-        let mut releases = false;
+        let (mut releases, mut observes) = (false, false);
         if let Some(reach) = strong {
             let acquires = match touch.kind {
                 AccessKind::Atomic => {
-                    let (acquires, release) = self.facts.atomic(touch.site, touch.order);
-                    releases = release;
-                    acquires
+                    let facts = self.facts.atomic(touch.site, touch.order);
+                    (releases, observes) = (facts.releases, facts.observes);
+                    facts.acquires
                 }
                 AccessKind::Load => matches!(touch.order, Order::Acquire | Order::AcqRel | Order::SeqCst),
                 // Always weak.
@@ -109,7 +109,7 @@ impl Observer for Race<'_> {
             stamp: warp.stamp,
             site: touch.site,
             warp: touch.warp as u8,
-            mode: Mode { writes, strong, non_coherent },
+            mode: Mode { writes, strong, non_coherent, observes },
         };
         let may_violate_nc = global && self.facts.any_non_coherent() && (non_coherent || writes);
         let floor = block.floor(touch.warp as usize);

@@ -1,5 +1,6 @@
 //! Decomposition of a warp's access into few pieces: lanes with adjacent addresses, or lanes with one address.
 
+use super::marks::Mark;
 use crate::isa::lift::pack;
 use crate::registers::LANES;
 
@@ -18,6 +19,18 @@ impl Piece {
     #[inline]
     pub fn bytes(&self, per_lane: u64) -> u64 {
         if self.same { per_lane } else { per_lane * self.lanes as u64 }
+    }
+
+    /// Returns the mark of a piece at one address. `in_turn`: each lane observes the lanes before it, so that the last
+    /// one stands for all.
+    #[inline(always)]
+    pub fn mark(&self, in_turn: bool) -> Mark {
+        let lane = self.first_lane as u8;
+        match self.lanes {
+            1 => Mark::lane(lane),
+            lanes if in_turn => Mark::lane(lane + lanes as u8 - 1),
+            _ => Mark::SEVERAL,
+        }
     }
 
     /// Lane that accesses byte `offset` of the piece; the first lane if they share it.

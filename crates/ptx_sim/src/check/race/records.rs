@@ -22,6 +22,9 @@ pub(super) struct Mode {
     pub strong: Option<Reach>,
     /// Whether the access is an `ld.global.nc`, which requires that no thread writes the memory during the launch.
     pub non_coherent: bool,
+    /// Whether the access is an atomic whose result is used. The writes that it observed precede what its thread does
+    /// next with the word, by PTX's causality order.
+    pub observes: bool,
 }
 
 /// Whether two unordered accesses to the same memory conflict.
@@ -65,6 +68,13 @@ impl Mode {
             true => Conflict::No,
             false => Conflict::Scopes,
         }
+    }
+
+    /// Whether this access observes an earlier one to the same word.
+    #[inline]
+    pub fn observed(self, home: Home, old: Self, old_home: impl FnOnce() -> Home) -> bool {
+        let writes = old.writes && old.strong.is_some();
+        self.observes && writes && self.conflict(home, old, old_home) == Conflict::No
     }
 
     /// Whether an access of this mode can replace an earlier one of mode `old` that is ordered before it: then each

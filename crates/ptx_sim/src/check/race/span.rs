@@ -16,6 +16,8 @@ pub(super) struct Span {
     /// Bytes of the piece before this part.
     pub offset: u64,
     pub per_lane: u64,
+    /// Whether each lane at an address observes the lanes before it there.
+    pub in_turn: bool,
 }
 
 impl Span {
@@ -84,8 +86,7 @@ impl Span {
     fn first_mark(&self, shift: u32) -> (Mark, Option<u8>) {
         let lane = self.piece.first_lane as u8;
         if self.piece.same {
-            let mark = if self.piece.lanes > 1 { Mark::SEVERAL } else { Mark::lane(lane) };
-            return (mark, Some(0));
+            return (self.piece.mark(self.in_turn), Some(0));
         }
         // The size of an element is a power of two.
         let own = self.per_lane.trailing_zeros();

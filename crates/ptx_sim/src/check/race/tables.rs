@@ -2,6 +2,7 @@
 //! its own tables, so that a reference takes two bytes. Entries without references are dropped when a table has grown
 //! by half.
 
+use super::marks::Marks;
 use super::records::{Mode, Record};
 use crate::observe::Site;
 
@@ -69,15 +70,15 @@ pub(super) struct Tables {
 pub(super) struct Grown {
     /// The new set; the old one if the access adds nothing to it.
     pub set: u16,
-    /// Whether the new member replaces an earlier access of the same warp, possibly by another lane.
-    pub merged: bool,
+    /// Effect on the cells' marks.
+    pub marks: Marks,
     /// Whether no member conflicts with the new one, as far as the warp's view shows.
     pub compatible: bool,
 }
 
 impl Default for Tables {
     fn default() -> Self {
-        let mode = Mode { writes: false, strong: None, non_coherent: false };
+        let mode = Mode { writes: false, strong: None, non_coherent: false, observes: false };
         let nothing = Act { block: 0, stamp: 0, site: Site { function: 0, pc: 0 }, mode };
         Self {
             acts: vec![nothing],
@@ -165,13 +166,23 @@ impl Tables {
     }
 
     /// Returns the set with `record` as the latest member. Members that `settled` reports as ordered before it are
-    /// dropped if the record covers them. `compatible`: no member conflicts with it.
+    /// dropped if the record covers them, and so are those that it observed. `compatible`: no member conflicts with it.
     #[inline(never)]
-    pub fn grow(&mut self, set: u16, record: u16, compatible: bool, settled: impl Fn(&Record) -> bool) -> Grown {
+    pub fn grow(
+        &mut self,
+        set: u16,
+        record: u16,
+        compatible: bool,
+        settled: impl Fn(&Record) -> bool,
+        observed: impl Fn(&Record) -> bool,
+    ) -> Grown {
         let mut grown = match self.known(set, record) {
             Some(grown) => grown,
-            None if self.latest(set) == record => Grown { set, merged: true, compatible },
-            None => self.grow_anew(set, record, settled),
+            None if self.latest(set) == record => {
+                let marks = if self.mode(record).observes { Marks::Replace } else { Marks::Merge };
+                Grown { set, marks, compatible }
+            }
+            None => self.grow_anew(set, record, settled, observed),
         };
         grown.compatible |= compatible;
         if self.sets.len() > 2 * self.memo.len() && self.memo.len() < MOST_MEMO {
@@ -194,29 +205,41 @@ impl Tables {
         readers != 0 && readers <= block
     }
 
-    fn grow_anew(&mut self, set: u16, record: u16, settled: impl Fn(&Record) -> bool) -> Grown {
+    fn grow_anew(
+        &mut self,
+        set: u16,
+        record: u16,
+        settled: impl Fn(&Record) -> bool,
+        observed: impl Fn(&Record) -> bool,
+    ) -> Grown {
         let new = self.get(record);
         let mut grown = Set::default();
-        let mut merged = false;
-        for &member in self.set(set).members() {
+        let mut marks = Marks::Replace;
+        let (old_set, latest) = (self.set(set), self.latest(set));
+        for &member in old_set.members() {
             let old = self.get(member);
-            let same_warp = (old.block, old.warp) == (new.block, new.warp);
-            if new.mode.covers(old.mode) && (same_warp || settled(&old)) {
-                merged |= same_warp && !settled(&old);
-                continue;
+            if new.mode.covers(old.mode) {
+                if settled(&old) || observed(&old) {
+                    continue;
+                }
+                if (old.block, old.warp) == (new.block, new.warp) {
+                    let exact = member == latest && old.stamp == new.stamp;
+                    marks = marks.max(if exact { Marks::Merge } else { Marks::Lose });
+                    continue;
+                }
             }
             grown.push(member);
         }
         if usize::from(grown.len) == MOST && !self.make_room(&mut grown, &new) {
-            return Grown { set, merged, compatible: false };
+            return Grown { set, marks: Marks::Keep, compatible: false };
         }
         grown.push(record);
         if grown.len == 1 {
-            return Grown { set: SINGLE | record, merged, compatible: false };
+            return Grown { set: SINGLE | record, marks, compatible: false };
         }
         grown.readers = self.readers(&grown);
         push(&mut self.sets, grown);
-        Grown { set: (self.sets.len() - 1) as u16, merged, compatible: false }
+        Grown { set: (self.sets.len() - 1) as u16, marks, compatible: false }
     }
 
     /// See [`Set::readers`].
@@ -322,7 +345,7 @@ mod tests {
     use super::*;
 
     fn record(block: u32, warp: u8, pc: u32) -> Record {
-        let mode = Mode { writes: false, strong: None, non_coherent: false };
+        let mode = Mode { writes: false, strong: None, non_coherent: false, observes: false };
         Record { block, stamp: 1, site: Site { function: 0, pc }, warp, mode }
     }
 
@@ -342,8 +365,8 @@ mod tests {
         let mut tables = Tables::default();
         let never = |_: &Record| false;
         let [a, b, c] = [1, 2, 3].map(|block| tables.record(&record(block, 0, block)));
-        let one = tables.grow(0, a, false, never).set;
-        let two = tables.grow(one, b, false, never).set;
+        let one = tables.grow(0, a, false, never, never).set;
+        let two = tables.grow(one, b, false, never, never).set;
         assert_eq!((tables.set(one).members(), tables.set(two).members()), (&[a][..], &[a, b][..]));
         let (mut writes, mut sets) = ([0, c], [two, one]);
         tables.record(&record(4, 0, 4));
@@ -361,9 +384,9 @@ mod tests {
         let ids: Vec<u16> = (0..200).map(|block| tables.record(&record(block, 0, block))).collect();
         let mut grown = Vec::new();
         for &a in &ids[..100] {
-            let one = tables.grow(0, a, false, never).set;
+            let one = tables.grow(0, a, false, never, never).set;
             for &b in &ids[100..] {
-                let two = tables.grow(one, b, false, never);
+                let two = tables.grow(one, b, false, never, never);
                 assert!(tables.known(one, b) == Some(two), "not cached");
                 grown.push((two.set, [a, b]));
             }
