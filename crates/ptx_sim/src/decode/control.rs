@@ -136,11 +136,11 @@ impl<'t> Decoder<'_, 't> {
             (["sync"], [id]) => self.barrier_op(aligned, id, None, BarrierKind::Sync),
             (["sync"], [id, count]) => self.barrier_op(aligned, id, Some(count), BarrierKind::Sync),
             (["arrive"], [id, count]) => self.barrier_op(aligned, id, Some(count), BarrierKind::Arrive),
-            (["red", op, _], [d, id, rest @ .., p]) if rest.len() <= 1 => {
-                let (op, file) = match *op {
-                    "popc" => (BarrierReduce::Popc, File::Word),
-                    "and" => (BarrierReduce::And, File::Pred),
-                    "or" => (BarrierReduce::Or, File::Pred),
+            (["red", a, b], [d, id, rest @ .., p]) if rest.len() <= 1 => {
+                let (op, file) = match (*a, *b) {
+                    ("popc", "u32") | ("u32", "popc") => (BarrierReduce::Popc, File::Word),
+                    ("and", "pred") | ("pred", "and") => (BarrierReduce::And, File::Pred),
+                    ("or", "pred") | ("pred", "or") => (BarrierReduce::Or, File::Pred),
                     _ => return unsupported("this reduction is not supported"),
                 };
                 let destination = self.destination(d, file)?;

@@ -20,8 +20,10 @@ pub fn find(opcode: &str) -> (Entry, Rc<[&str]>) {
     if opcode.starts_with("cvt.") {
         return (Entry::Conversion, none());
     }
-    // `mov` is an effect: its operands, not its opcode, choose among the rows of `isa`.
-    let pure = if opcode.starts_with("mov.") { None } else { instructions::find(opcode) };
+    // `mov` is an effect: its operands, not its opcode, choose among the rows of `isa`, of which some have names that
+    // are no opcodes.
+    let chosen = ["mov.", "pack.", "unpack."].into_iter().any(|name| opcode.starts_with(name));
+    let pure = if chosen { None } else { instructions::find(opcode) };
     match (pure, effects::find(opcode)) {
         (Some(row), _) => (Entry::Pure(row), none()),
         (None, Some(effect)) => (Entry::Effect(effect), opcode[effect.name.len()..].split('.').skip(1).collect()),

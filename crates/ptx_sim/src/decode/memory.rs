@@ -122,11 +122,14 @@ impl<'t> Decoder<'_, 't> {
         Ok((slots, bits))
     }
 
-    /// Resolves `.param`: the kernel's parameters in an entry, or the frame if a local `.param` variable is named.
+    /// Resolves `.param`: the kernel's parameters in an entry, or the frame if a local `.param` variable is named; and
+    /// generic accesses to variables by their names.
     fn space(&self, modifiers: &Modifiers<'_>, named: Option<Space>) -> Space {
         match (modifiers.space, named) {
             (Space::Param, Some(Space::Frame)) => Space::Frame,
             (Space::Param, None) if !self.entry => Space::Frame,
+            // ptxas takes a generic access to a named variable for an access to the variable's own space.
+            (Space::Generic, Some(named @ (Space::Global | Space::Const | Space::Shared | Space::Local))) => named,
             (space, _) => space,
         }
     }

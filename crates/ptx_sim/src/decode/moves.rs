@@ -1,6 +1,6 @@
 //! Decoding of `mov`, whose meaning depends on its operands, and of `cvt`, whose row depends on its registers' widths.
 
-use super::decoder::{Decoder, Effect};
+use super::decoder::{Decoder, Effect, PresetKey};
 use super::reject::{Reject, unsupported};
 use crate::isa::facts::{Fidelity, Latency, Undefined, Work, facts};
 use crate::isa::instructions::find;
@@ -26,7 +26,13 @@ impl<'t> Decoder<'_, 't> {
     /// Decodes `mov`: a copy, an address, a timer, packing or unpacking.
     fn mov(&mut self, modifiers: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let [to, from] = operands else { return unsupported("needs two operands") };
-        let [kind] = *modifiers else { return unsupported("this type is not supported") };
+        let kind = match *modifiers {
+            [kind] => kind,
+            [lanes @ ("v2" | "v4"), kind] | [kind, lanes @ ("v2" | "v4")] => {
+                return self.mov_vector(lanes, kind, to, from);
+            }
+            _ => return unsupported("this type is not supported"),
+        };
         let bits = crate::syntax::type_bytes(kind).map_or(0, |bytes| bytes * 8);
         if let Operand::Vector(span) = to {
             let (body, name) = (self.body, format!("unpack.b{bits}.{}", span.len()));
@@ -66,6 +72,11 @@ impl<'t> Decoder<'_, 't> {
             return Ok(Op::Pure(row.meaning.run, Args { d: [d, d + 1, 0, 0], s: [s, s + 1, 0, 0], ..Args::default() }));
         }
         let Some(row) = find(&format!("mov.{kind}")) else { return unsupported("this type is not supported") };
+        if row.meaning.s == [File::Half] && self.is_special(from) {
+            // The lower half of a special register of 32 bits.
+            let Some(row) = find("cvt.u16.u32") else { return unsupported("is not known") };
+            return self.row(row, operands);
+        }
         if let Operand::Name(name) = from
             && let Some(isa::Register::Timer(timer, wide)) = isa::register(name.text)
             && self.names.find(name.text).is_none()
@@ -74,6 +85,45 @@ impl<'t> Decoder<'_, 't> {
             return Ok(Op::ReadTimer { timer, destination: self.destination(to, file)?, wide });
         }
         self.row(row, operands)
+    }
+
+    /// Decodes `mov.v2` and `mov.v4`, whose source may be a special register with elements, such as `%tid`.
+    fn mov_vector(&mut self, lanes: &str, kind: &str, to: &Operand<'t>, from: &Operand<'t>) -> Result<Op, Reject> {
+        let Some(row) = find(&format!("mov.{lanes}.{kind}")) else { return unsupported("this type is not supported") };
+        let body = self.body;
+        let Operand::Vector(to) = to else { return unsupported("needs a vector of registers") };
+        let mut args = Args { d: [NO_SLOT; 4], ..Args::default() };
+        if body.get(to).len() != row.meaning.d.len() {
+            return unsupported(format!("needs vectors of {} elements", row.meaning.d.len()));
+        }
+        for ((place, element), &file) in args.d.iter_mut().zip(body.get(to)).zip(row.meaning.d) {
+            *place = self.destination(element, file)?;
+        }
+        match from {
+            Operand::Vector(from) if body.get(from).len() == row.meaning.s.len() => {
+                for ((place, element), &file) in args.s.iter_mut().zip(body.get(from)).zip(row.meaning.s) {
+                    *place = self.source(element, file)?.0;
+                }
+            }
+            Operand::Name(name) if row.meaning.s == [File::Word; 4] && self.names.find(name.text).is_none() => {
+                for (place, axis) in args.s.iter_mut().zip(["x", "y", "z", "w"]) {
+                    let Some(isa::Register::Constant(special)) = isa::register(&format!("{}.{axis}", name.text)) else {
+                        return unsupported(format!("`{}` has no elements", name.text));
+                    };
+                    *place = self.preset(PresetKey::Special32(special));
+                }
+            }
+            _ => return unsupported(format!("needs vectors of {} elements", row.meaning.d.len())),
+        }
+        self.describe(row);
+        Ok(Op::Pure(row.meaning.run, args))
+    }
+
+    /// Whether an operand is a special register that is constant for a thread.
+    fn is_special(&self, operand: &Operand<'t>) -> bool {
+        let Operand::Name(name) = operand else { return false };
+        self.names.find(name.text).is_none()
+            && matches!(isa::register(name.text), Some(isa::Register::Constant(_) | isa::Register::Constant64(_)))
     }
 
     /// Decodes `cvt`: the table's rows assume registers as wide as the types, but registers may be wider.
@@ -90,6 +140,7 @@ impl<'t> Decoder<'_, 't> {
         }
         let [to, from, ..] = operands else { return unsupported("needs two operands") };
         let from_bits = match (self.register_bits(from), opcode.rsplit('.').next()) {
+            _ if self.is_special(from) => 32,
             // A constant has the width of its type.
             (0, Some("u8" | "s8" | "u16" | "s16" | "f16" | "bf16")) => 16,
             (0, Some("u64" | "s64" | "f64")) => 64,

@@ -21,6 +21,8 @@ pub struct Register {
 pub enum Named {
     /// A register.
     Register(Register),
+    /// A vector register: its first element, and their number.
+    Vector(Register, u8),
     /// A part of the frame: `.local` variables, `.param` variables of calls, parameters of device functions.
     Frame {
         /// Offset in bytes.
@@ -36,11 +38,12 @@ pub enum Named {
     Variable(u32),
 }
 
-/// A range of registers such as `%r<5>`: the first register, and the number of registers.
+/// A range of registers such as `%r<5>`: the first register, the number of registers, and the elements of each.
 #[derive(Clone, Copy)]
 struct Counted {
     first: Register,
     count: u32,
+    lanes: u8,
 }
 
 #[derive(Default)]
@@ -99,7 +102,7 @@ impl<'t> Names<'t> {
             8..=32 => &mut self.rows.w32,
             _ => &mut self.rows.w64,
         };
-        let rows_each = if bits == 128 { 2 } else { 1 };
+        let rows_each = u32::from(registers.lanes) * if bits == 128 { 2 } else { 1 };
         let slot = *file;
         let end = count.checked_mul(rows_each).and_then(|rows| slot.checked_add(rows)).filter(|&end| end <= MOST_ROWS);
         let Some(end) = end else {
@@ -110,7 +113,9 @@ impl<'t> Names<'t> {
         let first = Register { bits, slot };
         let Some(scope) = self.scopes.last_mut() else { return Ok(()) };
         if registers.count.is_some() {
-            scope.counted.insert(registers.name, Counted { first, count });
+            scope.counted.insert(registers.name, Counted { first, count, lanes: registers.lanes });
+        } else if registers.lanes > 1 {
+            scope.names.insert(registers.name, Named::Vector(first, registers.lanes));
         } else {
             scope.names.insert(registers.name, Named::Register(first));
         }
@@ -132,21 +137,46 @@ impl<'t> Names<'t> {
             let mut split = prefix.len();
             while split < name.len() {
                 if let Some(found) = scope.counted.get(&name[..split]).and_then(|c| c.get(&name[split..])) {
-                    return Some(Named::Register(found));
+                    return Some(found);
                 }
                 split += 1;
             }
         }
-        None
+        // An element of a vector register.
+        let (vector, element) = name.rsplit_once('.').filter(|(vector, _)| !vector.contains('.'))?;
+        let number = match element {
+            "x" | "r" => 0,
+            "y" | "g" => 1,
+            "z" | "b" => 2,
+            "w" | "a" => 3,
+            _ => return None,
+        };
+        self.element(vector, number).map(Named::Register)
+    }
+
+    /// Returns an element of a vector register.
+    pub fn element(&self, vector: &str, number: u8) -> Option<Register> {
+        match self.find(vector) {
+            Some(Named::Vector(first, lanes)) if number < lanes => Some(first.number(number.into())),
+            _ => None,
+        }
+    }
+}
+
+impl Register {
+    /// Returns the register that follows at this distance in a range or a vector.
+    fn number(self, distance: u32) -> Register {
+        let rows_each = if self.bits == 128 { 2 } else { 1 };
+        Register { slot: self.slot + distance * rows_each, ..self }
     }
 }
 
 impl Counted {
-    fn get(&self, digits: &str) -> Option<Register> {
+    fn get(&self, digits: &str) -> Option<Named> {
         let canonical = digits == "0" || !digits.starts_with('0');
         let number: u32 = digits.parse().ok().filter(|&n| canonical && n < self.count)?;
-        let rows_each = if self.first.bits == 128 { 2 } else { 1 };
-        Some(Register { bits: self.first.bits, slot: self.first.slot + number * rows_each })
+        let first = self.first.number(number * u32::from(self.lanes));
+        Some(if self.lanes > 1 { Named::Vector(first, self.lanes) } else { Named::Register(first) })
     }
 }
 

@@ -34,8 +34,17 @@ impl<'t> Decoder<'_, 't> {
     pub fn destination(&mut self, operand: &Operand<'t>, file: File) -> Result<Slot, Reject> {
         match operand {
             Operand::Name(Name { text, negated: false, offset: 0 }) => self.destination_name(text, file),
+            Operand::Element(vector, number) => fit(self.element(vector, *number)?, file),
             _ => unsupported("the destination is not a register"),
         }
+    }
+
+    /// Returns an element of a vector register.
+    ///
+    /// # Errors
+    /// [`Reject`] if there is no such element.
+    pub fn element(&self, vector: &str, number: u8) -> Result<Register, Reject> {
+        self.names.element(vector, number).ok_or_else(|| self.unknown_name(vector, "a vector register").into())
     }
 
     /// Returns the row of a destination register in a file, by name; a value for `_` is discarded.
@@ -61,6 +70,7 @@ impl<'t> Decoder<'_, 't> {
         let wide = matches!(file, File::Long | File::Double);
         let slot = match operand {
             Operand::Name(name) => return self.named_source(name, file),
+            Operand::Element(vector, number) => fit(self.element(vector, *number)?, file)?,
             Operand::Integer(value) => match file {
                 File::Pred => self.preset(PresetKey::Pred(*value != 0)),
                 File::Half => self.preset(PresetKey::Const32(*value as u32 & 0xffff)),
@@ -126,7 +136,7 @@ impl<'t> Decoder<'_, 't> {
     /// Returns the address that the name of a variable, parameter or function stands for, and its space.
     pub fn symbol(&self, name: &str) -> Option<(Symbol, Space)> {
         let symbol = match self.names.find(name) {
-            Some(Named::Register(_)) => return None,
+            Some(Named::Register(_) | Named::Vector(..)) => return None,
             Some(Named::Frame { offset, space, .. }) => return Some((Symbol::Frame(offset), space)),
             Some(Named::KernelParam(offset)) => return Some((Symbol::KernelParam(offset), Space::Param)),
             Some(Named::Variable(index)) => Symbol::Variable(index),
@@ -188,7 +198,14 @@ impl<'t> Decoder<'_, 't> {
     /// # Errors
     /// [`Reject`] if the operand is not an address.
     pub fn address(&mut self, operand: &Operand<'t>) -> Result<(Address, Option<Space>), Reject> {
-        let Operand::Address(base, offset) = operand else { return unsupported("needs an address in brackets") };
+        let (base, offset) = match operand {
+            Operand::Address(base, offset) => (base, offset),
+            // An element of an array, `array[2]`.
+            Operand::Name(Name { text, negated: false, offset }) if *offset != 0 && self.symbol(text).is_some() => {
+                (&Some(*text), offset)
+            }
+            _ => return unsupported("needs an address in brackets"),
+        };
         let (offset, Some(name)) = (*offset, base) else {
             let base = self.preset(PresetKey::Const64(*offset as u64));
             return Ok((Address { base, narrow: false, offset: 0 }, None));
@@ -220,6 +237,10 @@ impl<'t> Decoder<'_, 't> {
                 Some(_) => unsupported("needs a register of 128 bits"),
                 None => Err(self.unknown_name(name.text, "a register").into()),
             },
+            Operand::Element(vector, number) => match self.element(vector, *number)? {
+                Register { bits: 128, slot } => Ok(slot),
+                _ => unsupported("needs a register of 128 bits"),
+            },
             _ => unsupported("needs a register of 128 bits"),
         }
     }
@@ -231,6 +252,7 @@ impl<'t> Decoder<'_, 't> {
                 Some(Named::Register(register)) => register.bits,
                 _ => 0,
             },
+            Operand::Element(vector, number) => self.names.element(vector, *number).map_or(0, |register| register.bits),
             _ => 0,
         }
     }
@@ -238,8 +260,7 @@ impl<'t> Decoder<'_, 't> {
 
 /// Whether a name is a special register of the PTX ISA that is not implemented.
 fn is_special(name: &str) -> bool {
-    let known = ["%pm", "%reserved_smem", "%aggr_smem", "%current_graph_exec"];
-    known.iter().any(|prefix| name.starts_with(prefix))
+    name.starts_with("%pm")
 }
 
 /// Returns a register's row if its width fits the file's values.

@@ -264,7 +264,7 @@ fn unknown_instructions_are_kept() {
         "tex.cube.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2, %f3, %f4}];",
         "atom.global.nand.b32 %r1, [%rd1], %r2;",
         "shfl.down.b32 %r1, %r2, 1, 31;",
-        "mov.u32 %r1, %reserved_smem_offset_begin;",
+        "mov.u32 %r1, %pm0;",
     ] {
         assert!(matches!(op(text), Op::Unsupported(_)), "{text}");
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::lift::File;
+use super::spelling::canonical;
 use super::table::{Row, Table};
 use super::{approximate, carry, compare, convert, float, half, integer, logic, moves, set, sign, warp};
 
@@ -27,9 +28,13 @@ static TABLE: LazyLock<HashMap<String, Row>> = LazyLock::new(|| {
     table.finish()
 });
 
-/// Looks up an opcode.
+/// The rows by the canonical order of their words.
+static SPELLINGS: LazyLock<HashMap<String, &'static Row>> =
+    LazyLock::new(|| TABLE.iter().map(|(opcode, row)| (canonical(opcode), row)).collect());
+
+/// Looks up an opcode, whose words may be in another order than in the table.
 pub fn find(opcode: &str) -> Option<&'static Row> {
-    TABLE.get(opcode)
+    TABLE.get(opcode).or_else(|| SPELLINGS.get(&canonical(opcode)).copied())
 }
 
 /// An instruction of the table, for conformance tests and lists of supported instructions.
@@ -60,4 +65,17 @@ pub fn signatures() -> Vec<Signature> {
     let mut all: Vec<Signature> = TABLE.iter().filter(|(_, row)| row.collective.is_none()).map(signature).collect();
     all.sort_by_key(|signature| signature.opcode);
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_rows_have_different_words() {
+        assert_eq!(SPELLINGS.len(), TABLE.len());
+        let row = find("div.ftz.rn.f32").map(|row| row.meaning.run.baseline as usize);
+        assert_eq!(row, TABLE.get("div.rn.ftz.f32").map(|row| row.meaning.run.baseline as usize));
+        assert!(row.is_some() && find("mul.s32.lo").is_none());
+    }
 }

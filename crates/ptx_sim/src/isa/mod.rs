@@ -24,6 +24,7 @@ mod set;
 mod sign;
 mod soft;
 pub(crate) mod special;
+mod spelling;
 pub(crate) mod table;
 #[cfg(test)]
 mod testing;

@@ -20,6 +20,22 @@ pub fn list(t: &mut Table) {
     t.row("mov.f32", MOVED, lift!((f32) -> f32, |a| a));
     t.row("mov.{b64|u64|s64}", MOVED, lift!((u64) -> u64, |a| a));
     t.row("mov.f64", MOVED, lift!((f64) -> f64, |a| a));
+    // `mov.v2` and `mov.v4`, of which the types have the same bits.
+    macro_rules! vectors {
+        ($t:ty, $names:literal) => {
+            t.row(concat!("mov.v2.", $names), MOVED, lift!(($t, $t) -> ($t, $t), |a, b| (a, b)));
+            t.row(
+                concat!("mov.v4.", $names),
+                MOVED,
+                lift!(($t, $t, $t, $t) -> ($t, $t, $t, $t), |a, b, c, d| (a, b, c, d)),
+            );
+        };
+    }
+    vectors!(u16, "{b16|u16|s16}");
+    vectors!(u32, "{b32|u32|s32}");
+    vectors!(f32, "f32");
+    t.row("mov.v2.{b64|u64|s64}", MOVED, lift!((u64, u64) -> (u64, u64), |a, b| (a, b)));
+    t.row("mov.v2.f64", MOVED, lift!((f64, f64) -> (f64, f64), |a, b| (a, b)));
     t.row("pack.b32.2", MOVED, lift!((u16, u16) -> u32, |a, b| u32::from(a) | u32::from(b) << 16));
     t.row("pack.b64.2", MOVED, lift!((u32, u32) -> u64, |a, b| u64::from(a) | u64::from(b) << 32));
     t.row(

@@ -29,6 +29,8 @@ pub enum Special {
     DynamicSmemSize,
     TotalSmemSize,
     Envreg(u8),
+    ReservedSmem,
+    CurrentGraphExec,
 }
 
 /// Special registers that change while a thread runs.
@@ -63,6 +65,7 @@ pub fn register(name: &str) -> Option<Register> {
             "x" => 0,
             "y" => 1,
             "z" => 2,
+            "w" => 3,
             _ => return None,
         };
         return Some(Constant(match vector {
@@ -97,6 +100,13 @@ pub fn register(name: &str) -> Option<Register> {
         "lanemask_gt" => Constant(Special::LanemaskGt),
         "dynamic_smem_size" => Constant(Special::DynamicSmemSize),
         "total_smem_size" => Constant(Special::TotalSmemSize),
+        "aggr_smem_size" => Constant(Special::TotalSmemSize),
+        "reserved_smem_offset_begin"
+        | "reserved_smem_offset_end"
+        | "reserved_smem_offset_cap"
+        | "reserved_smem_offset_0"
+        | "reserved_smem_offset_1" => Constant(Special::ReservedSmem),
+        "current_graph_exec" => Constant64(Special::CurrentGraphExec),
         "clock" => Changing(Timer::Clock, false),
         "clock_hi" => Changing(Timer::ClockHi, false),
         "clock64" => Changing(Timer::Clock64, true),

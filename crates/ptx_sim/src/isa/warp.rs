@@ -146,11 +146,10 @@ pub fn list(t: &mut Table) {
     shuffled("shfl.sync.down.b32", Shuffle::Down, |r, m, a| shuffle(Shuffle::Down, r, m, a));
     shuffled("shfl.sync.bfly.b32", Shuffle::Bfly, |r, m, a| shuffle(Shuffle::Bfly, r, m, a));
     shuffled("shfl.sync.idx.b32", Shuffle::Idx, |r, m, a| shuffle(Shuffle::Idx, r, m, a));
-    // CUB writes `vote.ballot.sync`, the other order of the words, which ptxas accepts.
-    add("vote.{sync.all|all.sync}.pred", Collective::Vote, vote_all, &[Pred], &[Pred], 0);
-    add("vote.{sync.any|any.sync}.pred", Collective::Vote, vote_any, &[Pred], &[Pred], 0);
-    add("vote.{sync.uni|uni.sync}.pred", Collective::Vote, vote_uni, &[Pred], &[Pred], 0);
-    add("vote.{sync.ballot|ballot.sync}.b32", Collective::Vote, vote_ballot, &[Word], &[Pred], 0);
+    add("vote.sync.all.pred", Collective::Vote, vote_all, &[Pred], &[Pred], 0);
+    add("vote.sync.any.pred", Collective::Vote, vote_any, &[Pred], &[Pred], 0);
+    add("vote.sync.uni.pred", Collective::Vote, vote_uni, &[Pred], &[Pred], 0);
+    add("vote.sync.ballot.b32", Collective::Vote, vote_ballot, &[Word], &[Pred], 0);
     let mut matched = |opcode, run, d, s, optional| add(opcode, Collective::Match, run, d, s, optional);
     matched("match.any.sync.b32", |r, m, a| match_any(r.w32[a.s[0] as usize], r, m, a), &[Word], &[Word], 0);
     matched("match.any.sync.b64", |r, m, a| match_any(r.w64[a.s[0] as usize], r, m, a), &[Word], &[Long], 0);

@@ -154,6 +154,8 @@ fn special_value(context: &Context<'_>, block: [u32; 3], warp: u32, special: Spe
         // The workspace's address, its upper half first.
         Special::Envreg(1) => context.workspace >> 32,
         Special::Envreg(2) => context.workspace & u64::from(u32::MAX),
+        // No shared memory is reserved, and no kernel is a part of a graph that a device has launched.
+        Special::ReservedSmem | Special::CurrentGraphExec => 0,
         Special::Tid(_)
         | Special::Laneid
         | Special::LanemaskEq

@@ -2,6 +2,8 @@
 //! parses; the module `decode` gives it a meaning.
 
 mod error;
+mod expand;
+mod expression;
 mod lexer;
 mod literal;
 mod module;

@@ -1,6 +1,7 @@
 //! Grammar of module scope: version, files, variables, functions and debug sections.
 
 use super::error::ParseError;
+use super::expand;
 use super::lexer::Kind;
 use super::parser::Parser;
 use super::tree::{Body, Function, Initial, Module, Operand, Variable};
@@ -18,6 +19,7 @@ pub fn parse(text: &str) -> Result<Module<'_>, ParseError> {
         parser.item(&mut module)?;
     }
     choose(&mut module.functions);
+    expand::expand(&mut module);
     if module.version == (0, 0) {
         return Err(ParseError::on_line(1, "a text without `.version`", "PTX, which begins with `.version`"));
     }
@@ -79,6 +81,7 @@ impl<'t> Parser<'t> {
             }
             ".global" | ".const" | ".shared" | ".tex" => {
                 let variables = self.variables(&directive.text[1..])?;
+                self.arrays.extend(variables.iter().map(|variable| (variable.name, variable.element)));
                 module.variables.extend(variables);
             }
             _ => return Err(self.error_at(directive, "a directive such as `.version`, `.entry` or `.global`")),
@@ -206,10 +209,13 @@ impl<'t> Parser<'t> {
             if !list.is_empty() {
                 self.expect(",")?;
             }
-            if !self.eat_word(".param")? && !self.eat_word(".reg")? {
-                return Err(self.error("`.param`"));
-            }
-            list.push(self.declarator("param")?);
+            let space = match self.token.text {
+                ".param" => "param",
+                ".reg" => "reg",
+                _ => return Err(self.error("`.param`")),
+            };
+            self.advance()?;
+            list.push(self.declarator(space)?);
         }
         Ok(list)
     }
@@ -261,7 +267,7 @@ impl<'t> Parser<'t> {
             while self.eat("[")? {
                 let at = self.token;
                 size = size
-                    .checked_mul(self.unsigned("a number of elements")?)
+                    .checked_mul(self.length()?)
                     .filter(|&s| s < 1 << 40)
                     .ok_or_else(|| self.error_at(at, "a smaller array"))?;
                 self.expect("]")?;
@@ -322,7 +328,7 @@ impl<'t> Parser<'t> {
 
     fn initial(&mut self) -> Result<Initial<'t>, ParseError> {
         if self.token.kind != Kind::Word {
-            return Ok(Initial::Value(self.number()?));
+            return Ok(Initial::Value(self.constant()?));
         }
         let mut symbol = self.word("a number or a symbol")?;
         let generic = symbol == "generic" && self.eat("(")?;

@@ -1,5 +1,7 @@
 //! Recursive-descent parser with one token of look-ahead, and the productions that all levels of the grammar share.
 
+use std::collections::HashMap;
+
 use super::error::ParseError;
 use super::lexer::{Kind, Lexer, Token};
 use super::literal;
@@ -12,6 +14,10 @@ pub struct Parser<'t> {
     pub token: Token<'t>,
     /// Byte offset where the token before the current one ended.
     pub previous_end: usize,
+    /// Whether the operands are those of a call, where parentheses are around lists.
+    pub in_call: bool,
+    /// Sizes of the elements of the variables of module scope, so far.
+    pub arrays: HashMap<&'t str, u64>,
 }
 
 impl<'t> Parser<'t> {
@@ -22,7 +28,7 @@ impl<'t> Parser<'t> {
     pub fn new(text: &'t str) -> Result<Self, ParseError> {
         let mut lexer = Lexer::new(text);
         let token = lexer.next()?;
-        Ok(Parser { text, lexer, token, previous_end: 0 })
+        Ok(Parser { text, lexer, token, previous_end: 0, in_call: false, arrays: HashMap::new() })
     }
 
     /// Returns the current token and moves to the next one.
@@ -152,7 +158,7 @@ impl<'t> Parser<'t> {
         if !self.at("+") && !self.at("-") {
             return Ok(0);
         }
-        match self.number()? {
+        match self.constant()? {
             Operand::Integer(value) => Ok(value as i64),
             _ => Err(self.error("an integer offset")),
         }
@@ -218,7 +224,7 @@ impl<'t> Parser<'t> {
                 continue;
             }
             let at = self.token;
-            let count = self.unsigned("a number of elements")?;
+            let count = self.length()?;
             self.expect("]")?;
             size =
                 size.checked_mul(count).filter(|&s| s < 1 << 40).ok_or_else(|| self.error_at(at, "a smaller array"))?;
@@ -231,6 +237,18 @@ impl<'t> Parser<'t> {
         }
         let init = Vec::new();
         Ok(Variable { space, name, kind, element, size, align, unsized_array, pointer, managed, init, line })
+    }
+
+    /// Parses the length of an array.
+    ///
+    /// # Errors
+    /// The tokens are not a constant integer.
+    pub fn length(&mut self) -> Result<u64, ParseError> {
+        let at = self.token;
+        match self.constant()? {
+            Operand::Integer(length) => Ok(length),
+            _ => Err(self.error_at(at, "a number of elements")),
+        }
     }
 
     /// Parses the list of an `.attribute` and returns whether it contains `.managed`. The other one, `.unified(…)`,

@@ -55,6 +55,7 @@ impl<'t> Parser<'t> {
                 return self.label(first, body, scratch);
             }
         }
+        self.in_call = first.text.starts_with("call");
         let operands = self.operands(body, scratch)?;
         let end = self.previous_end;
         self.expect(";")?;
@@ -136,7 +137,12 @@ impl<'t> Parser<'t> {
     /// Parses the rest of a register declaration: `.b32 %r<5>;` or `.pred p, q;`.
     fn registers(&mut self, line: u32, body: &mut Body<'t>) -> Result<(), ParseError> {
         let mut kind = self.word("a register type such as `.b32`")?;
-        if matches!(kind, ".v2" | ".v4") {
+        let lanes = match kind {
+            ".v2" => 2,
+            ".v4" => 4,
+            _ => 1,
+        };
+        if lanes > 1 {
             kind = self.word("a register type such as `.b32`")?;
         }
         let kind = kind.trim_start_matches('.');
@@ -147,7 +153,7 @@ impl<'t> Parser<'t> {
                 count = Some(self.unsigned32("a number of registers")?);
                 self.expect(">")?;
             }
-            body.statements.push(Statement::Registers(Registers { kind, name, count, line }));
+            body.statements.push(Statement::Registers(Registers { kind, name, lanes, count, line }));
             if !self.eat(",")? {
                 break;
             }
@@ -204,27 +210,23 @@ impl<'t> Parser<'t> {
 
     fn operand(&mut self, body: &mut Body<'t>) -> Result<Operand<'t>, ParseError> {
         match (self.token.kind, self.token.text) {
-            (Kind::Word, "WARP_SZ") => {
+            (Kind::Word, text) if text != "WARP_SZ" => {
                 self.advance()?;
-                Ok(Operand::Integer(32))
-            }
-            (Kind::Word, _) => {
-                let text = self.advance()?.text;
                 if self.eat("|")? {
                     return Ok(Operand::Pair(text, self.word("a predicate")?));
                 }
                 let offset = if self.at("[") { self.element(text, body)? } else { self.offset()? };
                 Ok(Operand::Name(Name { text, negated: false, offset }))
             }
-            (Kind::Punctuation, "!") => {
+            (Kind::Punctuation, "!") if self.lexer.clone().next()?.kind == Kind::Word => {
                 self.advance()?;
                 let text = self.word("a predicate")?;
                 Ok(Operand::Name(Name { text, negated: true, offset: 0 }))
             }
             (Kind::Punctuation, "{") => Ok(Operand::Vector(self.group("}", body)?)),
-            (Kind::Punctuation, "(") => Ok(Operand::List(self.group(")", body)?)),
+            (Kind::Punctuation, "(") if self.in_call => Ok(Operand::List(self.group(")", body)?)),
             (Kind::Punctuation, "[") => self.address(body),
-            (Kind::Number, _) | (Kind::Punctuation, "-" | "+" | "~") => self.number(),
+            (Kind::Number | Kind::Word, _) | (Kind::Punctuation, "-" | "+" | "~" | "!" | "(") => self.constant(),
             _ => Err(self.error("an operand")),
         }
     }
@@ -232,16 +234,17 @@ impl<'t> Parser<'t> {
     /// Parses the index of `array[2]`, the address of an element, and returns the element's offset in bytes.
     fn element(&mut self, array: &str, body: &Body<'t>) -> Result<i64, ParseError> {
         let open = self.advance()?;
-        let Operand::Integer(index) = self.number()? else { return Err(self.error_at(open, "an index")) };
+        let Operand::Integer(index) = self.constant()? else { return Err(self.error_at(open, "an index")) };
         self.expect("]")?;
         let named = body.statements.iter().rev().find_map(|statement| match statement {
             Statement::Variable(variable) if variable.name == array => Some(variable.element),
             _ => None,
         });
+        let named = named.or_else(|| self.arrays.get(array).copied());
         match (index, named) {
             (0, _) => Ok(0),
             (_, Some(bytes)) => Ok((index as i64).wrapping_mul(bytes as i64)),
-            (_, None) => Err(self.error_at(open, "an array of this function, or the index 0")),
+            (_, None) => Err(self.error_at(open, "an array, or the index 0")),
         }
     }
 
@@ -257,10 +260,18 @@ impl<'t> Parser<'t> {
                     let text = self.advance()?.text;
                     Operand::Name(Name { text, negated: false, offset: self.offset()? })
                 }
-                _ => self.number()?,
+                _ => self.constant()?,
             };
             body.operands.push(element);
         }
+        self.span(start, body)
+    }
+
+    /// Parses a coordinate that is one register, or a vector register.
+    fn coordinate(&mut self, body: &mut Body<'t>) -> Result<Span, ParseError> {
+        let start = body.operands.len();
+        let text = self.word("a coordinate")?;
+        body.operands.push(Operand::Name(Name { text, negated: false, offset: 0 }));
         self.span(start, body)
     }
 
@@ -273,7 +284,7 @@ impl<'t> Parser<'t> {
         }
         let offset = match (base, self.token.kind) {
             (Some(_), _) => self.offset()?,
-            (None, Kind::Number) => match self.number()? {
+            (None, Kind::Number) => match self.constant()? {
                 Operand::Integer(value) => value as i64,
                 _ => return Err(self.error_at(open, "an address")),
             },
@@ -287,9 +298,9 @@ impl<'t> Parser<'t> {
         }
         if let (Some(base), 0) = (base, offset)
             && self.eat(",")?
-            && self.at("{")
+            && (self.at("{") || self.token.kind == Kind::Word)
         {
-            let span = self.group("}", body)?;
+            let span = if self.at("{") { self.group("}", body)? } else { self.coordinate(body)? };
             if self.eat("]")? {
                 return Ok(Operand::Indexed(base, span));
             }

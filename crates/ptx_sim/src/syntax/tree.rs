@@ -134,6 +134,8 @@ pub struct Registers<'t> {
     pub kind: &'t str,
     /// Name of the register, or the prefix of a counted range.
     pub name: &'t str,
+    /// Number of elements of a vector register; otherwise 1.
+    pub lanes: u8,
     /// Number of registers in a range such as `%r<5>`.
     pub count: Option<u32>,
     /// Line number, from 1.
@@ -143,7 +145,7 @@ pub struct Registers<'t> {
 /// A variable or parameter in memory.
 #[derive(Debug)]
 pub struct Variable<'t> {
-    /// State space: `global`, `shared`, `const`, `local` or `param`.
+    /// State space: `global`, `shared`, `const`, `local` or `param`, and `reg` for a parameter in a register.
     pub space: &'t str,
     /// Name; `_` in prototypes.
     pub name: &'t str,
@@ -165,6 +167,26 @@ pub struct Variable<'t> {
     pub init: Vec<Initial<'t>>,
     /// Line number, from 1.
     pub line: u32,
+}
+
+impl<'t> Variable<'t> {
+    /// Creates a variable of one element without an initial value.
+    pub fn scalar(space: &'t str, name: &'t str, kind: &'t str, bytes: u64, line: u32) -> Self {
+        let (unsized_array, pointer, managed, init) = (false, false, false, Vec::new());
+        Self {
+            space,
+            name,
+            kind,
+            element: bytes,
+            size: bytes,
+            align: bytes,
+            unsized_array,
+            pointer,
+            managed,
+            init,
+            line,
+        }
+    }
 }
 
 /// Initial value of one element.
@@ -221,6 +243,8 @@ pub enum Operand<'t> {
     Vector(Span),
     /// Argument list of a call, `(a, b)`.
     List(Span),
+    /// An element of a vector register, by its number.
+    Element(&'t str, u8),
     /// A pair of predicate destinations, `p|q`.
     Pair(&'t str, &'t str),
     /// Brackets with other contents, which decoding reports as unsupported.

@@ -1,0 +1,377 @@
+//! Rewrites a parsed module to the forms that decoding has: a vector register becomes the list of its elements, a
+//! register plus a constant becomes an addition, parameters in registers become parameters in memory, and a `vote` or
+//! `shfl` of old targets becomes one of the active lanes.
+
+mod masks;
+mod scopes;
+
+use std::collections::HashMap;
+
+use scopes::Scopes;
+
+use super::parser::type_bytes;
+use super::tree::{Body, Function, Instruction, Module, Name, Operand, Registers, Span, Statement, Variable};
+
+/// Names of the variables and registers that are added. A blank makes them different from all names of a text.
+const ADDED: [&str; 16] = [
+    "value 0", "value 1", "value 2", "value 3", "value 4", "value 5", "value 6", "value 7", "value 8", "value 9",
+    "value 10", "value 11", "value 12", "value 13", "value 14", "value 15",
+];
+const RESULTS: [&str; 16] = [
+    "result 0",
+    "result 1",
+    "result 2",
+    "result 3",
+    "result 4",
+    "result 5",
+    "result 6",
+    "result 7",
+    "result 8",
+    "result 9",
+    "result 10",
+    "result 11",
+    "result 12",
+    "result 13",
+    "result 14",
+    "result 15",
+];
+
+/// Name of the register for the mask of active lanes.
+const MASK: &str = "active lanes";
+
+/// Types of a function's results and of its parameters.
+type Signature<'t> = (Vec<&'t str>, Vec<&'t str>);
+
+/// Rewrites all functions. What has no other form stays, and decoding rejects it.
+pub fn expand(module: &mut Module<'_>) {
+    let kinds = |list: &[Variable<'_>]| list.iter().any(|variable| variable.space == "reg");
+    let signature = |function: &Function<'_>| kinds(&function.params) || kinds(&function.returns);
+    let any = module.functions.iter().any(signature);
+    let without_mask = masks::are_implicit(module);
+    if !any
+        && !module.functions.iter().filter_map(|function| function.body.as_ref()).any(|body| needs(body, without_mask))
+    {
+        return;
+    }
+    let signatures: HashMap<&str, Signature<'_>> =
+        module.functions.iter().map(|f| (f.name, (types(&f.returns), types(&f.params)))).collect();
+    for function in &mut module.functions {
+        let prologue = in_memory(&mut function.params, &ADDED);
+        let epilogue = in_memory(&mut function.returns, &RESULTS);
+        if let Some(body) = &mut function.body {
+            let statements = std::mem::take(&mut body.statements);
+            let mut expansion =
+                Expansion { body, signatures: &signatures, scopes: Scopes::default(), depth: 0, without_mask };
+            expansion.function(statements, &prologue, &epilogue, function.line);
+        }
+    }
+}
+
+fn types<'t>(list: &[Variable<'t>]) -> Vec<&'t str> {
+    list.iter().map(|variable| variable.kind).collect()
+}
+
+/// Whether a body has a form that is rewritten.
+fn needs(body: &Body<'_>, without_mask: bool) -> bool {
+    body.statements.iter().any(|statement| match statement {
+        Statement::Registers(registers) => registers.lanes > 1,
+        // Whether its parameters are in registers is not known before its names are.
+        Statement::Instruction(instruction) if is_call(instruction.opcode) => true,
+        Statement::Instruction(instruction) if without_mask && masks::with_mask(instruction.opcode).is_some() => true,
+        Statement::Instruction(instruction) => {
+            let with_offset = |operand: &Operand<'_>| matches!(operand, Operand::Name(name) if name.offset != 0);
+            body.get(&instruction.operands).iter().any(with_offset)
+        }
+        _ => false,
+    })
+}
+
+fn is_call(opcode: &str) -> bool {
+    opcode == "call" || opcode == "call.uni"
+}
+
+/// A parameter that its function has in a register: the name of the memory, the register, and its type.
+struct Moved<'t> {
+    memory: &'t str,
+    register: &'t str,
+    kind: &'t str,
+}
+
+/// Gives the parameters in registers names in memory, and returns them.
+fn in_memory<'t>(list: &mut [Variable<'t>], names: &[&'static str]) -> Vec<Moved<'t>> {
+    let mut moved = Vec::new();
+    for (variable, memory) in list.iter_mut().zip(names).filter(|(variable, _)| variable.space == "reg") {
+        let register = std::mem::replace(&mut variable.name, memory);
+        variable.space = "param";
+        moved.push(Moved { memory, register, kind: variable.kind });
+    }
+    moved
+}
+
+struct Expansion<'b, 't> {
+    body: &'b mut Body<'t>,
+    signatures: &'b HashMap<&'t str, Signature<'t>>,
+    scopes: Scopes<'t>,
+    depth: usize,
+    /// Whether the target has `vote` and `shfl` without a mask.
+    without_mask: bool,
+}
+
+impl<'t> Expansion<'_, 't> {
+    fn function(&mut self, statements: Vec<Statement<'t>>, ins: &[Moved<'t>], outs: &[Moved<'t>], line: u32) {
+        let place = Place { guard: None, line, start: 0, end: 0 };
+        for statement in statements {
+            match &statement {
+                Statement::Open => {
+                    self.scopes.open();
+                    self.depth += 1;
+                    self.body.statements.push(statement);
+                    if self.depth == 1 {
+                        self.enter(ins, outs, place);
+                    }
+                    continue;
+                }
+                Statement::Close => {
+                    if self.depth == 1 {
+                        self.leave(outs, place);
+                    }
+                    self.scopes.close();
+                    self.depth -= 1;
+                }
+                Statement::Registers(registers) => self.scopes.declare(registers),
+                Statement::Variable(variable) => self.scopes.variable(variable.name),
+                Statement::Instruction(instruction) => {
+                    let here = Place::of(instruction);
+                    if matches!(instruction.opcode, "ret" | "ret.uni") {
+                        self.leave(outs, here);
+                    }
+                    let Statement::Instruction(instruction) = statement else { continue };
+                    self.instruction(instruction, here);
+                    continue;
+                }
+                _ => {}
+            }
+            self.body.statements.push(statement);
+        }
+    }
+
+    /// Declares the registers of the parameters, and loads those that come in.
+    fn enter(&mut self, ins: &[Moved<'t>], outs: &[Moved<'t>], place: Place<'t>) {
+        for Moved { register, kind, .. } in ins.iter().chain(outs) {
+            self.register(register, kind, place.line);
+        }
+        for Moved { memory, register, kind } in ins {
+            self.push(place, load(kind), [name(register), Operand::Address(Some(memory), 0)]);
+        }
+    }
+
+    /// Stores the results.
+    fn leave(&mut self, outs: &[Moved<'t>], place: Place<'t>) {
+        for Moved { memory, register, kind } in outs {
+            self.push(place, store(kind), [Operand::Address(Some(memory), 0), name(register)]);
+        }
+    }
+
+    fn register(&mut self, name: &'t str, kind: &'t str, line: u32) {
+        let registers = Registers { kind, name, lanes: 1, count: None, line };
+        self.scopes.declare(&registers);
+        self.body.statements.push(Statement::Registers(registers));
+    }
+
+    fn instruction(&mut self, mut instruction: Instruction<'t>, place: Place<'t>) {
+        let mut operands = self.body.get(&instruction.operands).to_vec();
+        let mut changed = false;
+        for operand in &mut operands {
+            changed |= self.elements(operand);
+        }
+        let call = is_call(instruction.opcode);
+        let added: Vec<usize> = (0..operands.len()).filter(|&i| !call && self.sum(&operands[i]).is_some()).collect();
+        let passed = if call { self.passed(&operands) } else { None };
+        let masked = if self.without_mask { masks::with_mask(instruction.opcode) } else { None };
+        if added.is_empty() && passed.is_none() && masked.is_none() {
+            if changed {
+                instruction.operands = self.span(operands);
+            }
+            self.body.statements.push(Statement::Instruction(instruction));
+            return;
+        }
+        self.body.statements.push(Statement::Open);
+        for (i, hidden) in added.into_iter().zip(ADDED) {
+            let Some((kind, opcode, sum)) = self.sum(&operands[i]) else { continue };
+            self.register(hidden, kind, place.line);
+            operands[i] = name(hidden);
+            let addend = Operand::Integer(sum.offset as u64);
+            self.push(place, opcode, [name(hidden), name(sum.text), addend]);
+        }
+        if let Some(masked) = masked {
+            self.register(MASK, "b32", place.line);
+            self.push(place, "activemask.b32", [name(MASK)]);
+            operands.push(name(MASK));
+            instruction.opcode = masked;
+        }
+        let mut loads = Vec::new();
+        if let Some(passed) = passed {
+            loads = self.pass(passed, &mut operands, place);
+        }
+        instruction.operands = self.span(operands);
+        self.body.statements.push(Statement::Instruction(instruction));
+        for (opcode, register, memory) in loads {
+            self.push(place, opcode, [register, Operand::Address(Some(memory), 0)]);
+        }
+        self.body.statements.push(Statement::Close);
+    }
+
+    /// Replaces the name of a vector register by the list of its elements.
+    fn elements(&mut self, operand: &mut Operand<'t>) -> bool {
+        match operand {
+            Operand::Name(Name { text, negated: false, offset: 0 }) => {
+                let (name, Some(lanes)) = (*text, self.scopes.lanes(text)) else { return false };
+                *operand = Operand::Vector(self.span((0..lanes).map(|i| Operand::Element(name, i)).collect()));
+                true
+            }
+            Operand::Indexed(_, span) => match self.body.get(span) {
+                [Operand::Name(Name { text, negated: false, offset: 0 })] => {
+                    let (name, Some(lanes)) = (*text, self.scopes.lanes(text)) else { return false };
+                    *span = self.span((0..lanes).map(|i| Operand::Element(name, i)).collect());
+                    true
+                }
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Returns the type and the addition of an operand such as `%r1+4`, if it is an integer register plus a constant.
+    fn sum(&self, operand: &Operand<'t>) -> Option<(&'t str, &'static str, Name<'t>)> {
+        let Operand::Name(sum) = operand else { return None };
+        if sum.offset == 0 || sum.negated {
+            return None;
+        }
+        let kind = self.scopes.type_of(sum.text)?;
+        let opcode = match kind {
+            "b16" | "u16" | "s16" => "add.u16",
+            "b32" | "u32" | "s32" => "add.u32",
+            "b64" | "u64" | "s64" => "add.u64",
+            _ => return None,
+        };
+        Some((kind, opcode, *sum))
+    }
+
+    /// Returns the signature of a call if it passes a register or a constant, or returns to a register.
+    fn passed(&self, operands: &[Operand<'t>]) -> Option<Signature<'t>> {
+        let callee = operands.iter().find_map(|operand| match operand {
+            Operand::Name(name) => Some(name.text),
+            _ => None,
+        })?;
+        let signature = self.signatures.get(callee)?;
+        let direct = |operand: &Operand<'t>| match operand {
+            Operand::List(span) => self.body.get(span).iter().any(|value| self.is_value(value)),
+            _ => false,
+        };
+        operands.iter().any(direct).then(|| signature.clone())
+    }
+
+    /// Whether an argument is a value: no variable of the space `.param`.
+    fn is_value(&self, operand: &Operand<'t>) -> bool {
+        match operand {
+            Operand::Name(name) => !self.scopes.is_variable(name.text),
+            _ => true,
+        }
+    }
+
+    /// Stores the arguments that are values to variables, which take their places in the lists; returns the loads of
+    /// the results.
+    fn pass(
+        &mut self,
+        (results, params): Signature<'t>,
+        operands: &mut [Operand<'t>],
+        place: Place<'t>,
+    ) -> Vec<(&'static str, Operand<'t>, &'t str)> {
+        let mut loads = Vec::new();
+        let mut callee_seen = false;
+        for operand in operands {
+            let span = match operand {
+                Operand::List(span) => span.clone(),
+                Operand::Name(_) => {
+                    callee_seen = true;
+                    continue;
+                }
+                _ => continue,
+            };
+            let (kinds, names) = if callee_seen { (&params, &ADDED) } else { (&results, &RESULTS) };
+            let mut list = self.body.get(&span).to_vec();
+            for ((value, kind), memory) in list.iter_mut().zip(kinds).zip(names) {
+                if !self.is_value(value) {
+                    continue;
+                }
+                let value = std::mem::replace(value, name(memory));
+                let bytes = type_bytes(kind).unwrap_or(4);
+                let variable = Variable::scalar("param", memory, kind, bytes, place.line);
+                self.body.statements.push(Statement::Variable(variable));
+                if callee_seen {
+                    self.push(place, store(kind), [Operand::Address(Some(memory), 0), value]);
+                } else if !matches!(value, Operand::Name(Name { text: "_", .. })) {
+                    loads.push((load(kind), value, *memory));
+                }
+            }
+            *operand = Operand::List(self.span(list));
+        }
+        loads
+    }
+
+    fn span(&mut self, operands: Vec<Operand<'t>>) -> Span {
+        let start = self.body.operands.len() as u32;
+        self.body.operands.extend(operands);
+        start..self.body.operands.len() as u32
+    }
+
+    fn push<const N: usize>(&mut self, place: Place<'t>, opcode: &'static str, operands: [Operand<'t>; N]) {
+        let Place { guard, line, start, end } = place;
+        let operands = self.span(operands.into());
+        let instruction = Instruction { guard, opcode, operands, line, start, end };
+        self.body.statements.push(Statement::Instruction(instruction));
+    }
+}
+
+/// Where the text has the instruction that others are added for, and its guard.
+#[derive(Clone, Copy)]
+struct Place<'t> {
+    guard: Option<(&'t str, bool)>,
+    line: u32,
+    start: usize,
+    end: usize,
+}
+
+impl<'t> Place<'t> {
+    fn of(instruction: &Instruction<'t>) -> Self {
+        Place { guard: instruction.guard, line: instruction.line, start: instruction.start, end: instruction.end }
+    }
+}
+
+fn name<'t>(text: &'t str) -> Operand<'t> {
+    Operand::Name(Name { text, negated: false, offset: 0 })
+}
+
+fn load(kind: &str) -> &'static str {
+    match (kind, type_bytes(kind)) {
+        ("f32", _) => "ld.param.f32",
+        ("f64", _) => "ld.param.f64",
+        (_, Some(1)) => "ld.param.b8",
+        (_, Some(2)) => "ld.param.b16",
+        (_, Some(8)) => "ld.param.b64",
+        (_, Some(16)) => "ld.param.b128",
+        _ => "ld.param.b32",
+    }
+}
+
+fn store(kind: &str) -> &'static str {
+    match (kind, type_bytes(kind)) {
+        ("f32", _) => "st.param.f32",
+        ("f64", _) => "st.param.f64",
+        (_, Some(1)) => "st.param.b8",
+        (_, Some(2)) => "st.param.b16",
+        (_, Some(8)) => "st.param.b64",
+        (_, Some(16)) => "st.param.b128",
+        _ => "st.param.b32",
+    }
+}
