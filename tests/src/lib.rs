@@ -3,6 +3,7 @@
 
 pub mod asynchronous;
 pub mod cases;
+pub mod fixed_point;
 pub mod matrix;
 pub mod order;
 pub mod project;

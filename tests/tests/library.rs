@@ -32,6 +32,28 @@ fn reductions() {
 }
 
 #[test]
+fn bits_of_all_elements() {
+    let device = sim();
+    let both = |values: &[i64]| {
+        let x = device.upload(values).expect("memory");
+        (device.highest_bit(&x).expect("a bit"), device.lowest_bit(&x).expect("a bit"))
+    };
+    assert_eq!((both(&[8, 9, 0]), both(&[1 << 40, 96])), ((Some(3), Some(0)), (Some(40), Some(5))));
+    assert_eq!((both(&[0, -8]), both(&[0; 700]), both(&[])), ((Some(63), Some(3)), (None, None), (None, None)));
+    let mut values = vec![0_u32; 5000];
+    (values[4999], values[17]) = (1 << 30, 1 << 2);
+    let x = device.upload(&values).expect("memory");
+    let mut bit = device.uninit::<u32>(1).expect("memory");
+    rustwarp::bits::highest_into(&x, &mut bit).expect("a launch");
+    assert_eq!(bit.download().expect("a bit"), [30]);
+    rustwarp::bits::lowest_into(&x, &mut bit).expect("a launch");
+    assert_eq!(bit.download().expect("a bit"), [2]);
+    rustwarp::bits::highest_into(&device.zeros::<u32>(3).expect("memory"), &mut bit).expect("a launch");
+    assert_eq!(bit.download().expect("a bit"), [rustwarp::bits::NONE]);
+    assert!(matches!(sim().highest_bit(&x), Err(Error::OtherDevice { .. })));
+}
+
+#[test]
 fn means_and_variances() {
     let device = sim();
     // Far from 0: sums of squares would lose the variance.

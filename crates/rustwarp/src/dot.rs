@@ -4,7 +4,8 @@
 //!
 //! - *Error bound*: `d * epsilon * sum of |a[i] * b[i]|`, where `d` is [`Plan::depth`], and half the smallest positive
 //!   number of the type for each product that underflows.
-//! - *Determinism*: the same bits on every run on devices with the same number of multiprocessors.
+//! - *Determinism*: bits fixed by length and grid: the same on every run on devices with the same number of
+//!   multiprocessors, where the first elements have the same places between 16-byte boundaries.
 //! - *Source*: those of [`reduce`](mod@crate::reduce). The kernel is `kernels_gpu::dot::best`.
 
 use crate::backend::{DeviceInfo, Handle, Memory, View, ViewMut};

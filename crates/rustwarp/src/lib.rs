@@ -13,7 +13,8 @@
 //! - [`Device::stream`], [`Event`], [`Pending`], [`PinnedBuffer`], [`Graph`]: work that runs asynchronously. Only what
 //!   its documentation says waits; errors surface where results are awaited. `Device::…_async` start a function.
 //! - One module per family, each with plain functions over buffers: [`mod@vecadd`], [`mod@dot`], [`mod@reduce`],
-//!   [`moments`], [`mod@segreduce`], [`mod@scan`], [`mod@histogram`], [`mod@transpose`], [`mod@matmul`],
+//!   [`reproducible`], [`bits`], [`moments`], [`mod@segreduce`], [`mod@scan`], [`mod@histogram`], [`mod@transpose`],
+//!   [`mod@matmul`],
 //!   [`mod@conv1d`], [`mod@conv2d`]. Matrices are row-major. A function that returns a value waits for it; one that
 //!   returns a buffer starts the work that writes it, and `…_into` writes to memory of the caller.
 //! - Each of these modules has a `Plan`, which chooses kernel and launch configuration and allocates scratch memory
@@ -43,6 +44,7 @@ mod pinned;
 mod raw;
 mod sync;
 
+pub mod bits;
 pub mod conv1d;
 pub mod conv2d;
 pub mod dot;
@@ -52,6 +54,7 @@ pub mod matmul;
 pub mod moments;
 pub mod operators;
 pub mod reduce;
+pub mod reproducible;
 pub mod scan;
 pub mod segreduce;
 pub mod transpose;

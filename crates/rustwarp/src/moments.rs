@@ -7,7 +7,8 @@
 //!   the mean. The mean differs from the exact one by at most `epsilon * (|mean| + (d + 2) * (mean distance from the
 //!   first element))`, the variance by at most `3 * (d + 3) * epsilon * (variance + s^2)`. Elements of i64 and u64 are
 //!   rounded to f64 first.
-//! - *Determinism*: the same bits on every run on devices with the same number of multiprocessors.
+//! - *Determinism*: bits fixed by length and grid: the same on every run on devices with the same number of
+//!   multiprocessors, where the first elements have the same places between 16-byte boundaries.
 //! - *Source*: T. Chan, G. Golub, R. LeVeque, "Algorithms for Computing the Sample Variance" (1983), with sums of
 //!   distances from the first element. The kernel is `kernels_gpu::reduce::moments`.
 

@@ -5,7 +5,9 @@
 //!
 //! - *Error bound*: a float sum differs from the exact one by at most `d * epsilon * sum of |x|`, where `d` is
 //!   [`Plan::depth`], the longest chain of additions; maxima and minima are exact.
-//! - *Determinism*: the same bits on every run on devices with the same number of multiprocessors.
+//! - *Determinism*: the class of float sums is “bits fixed by length and grid”, and the first element's place between
+//!   16-byte boundaries counts, too: the same bits on every run on devices with the same number of multiprocessors.
+//!   [`reproducible`](crate::reproducible) has sums with bits fixed by length only.
 //! - *Source*: M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for the tree; the last block finishes as in
 //!   the sample `threadFenceReduction` of the CUDA toolkit. The kernels are `kernels_gpu::reduce::{best, arg}`.
 

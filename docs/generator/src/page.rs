@@ -124,7 +124,7 @@ pub fn page(family: &Family, explained: &Page, rows: &Rows, plot: bool) -> Resul
         let (number, idea, link) = (number + 1, sentence(info.idea), kernel.path.display());
         write!(text, "\n### {number}. {}\n\n{idea}. [{link}](../../{link})\n", info.name)?;
         write!(text, "\n```rust\n{}\n```\n", kernel.text)?;
-        text += &cost(variant);
+        text += &variant.map_or_else(String::new, cost);
     }
     write!(
         text,
@@ -137,24 +137,26 @@ pub fn page(family: &Family, explained: &Page, rows: &Rows, plot: bool) -> Resul
     Ok(text)
 }
 
-/// Each rung with its explanation.
+/// Each rung with its explanation, if it solves the problem that is explained.
 ///
 /// # Errors
-/// Fails if the explanations are not those of the rungs, in the same order.
+/// Fails if the explanations are not those of rungs, in the same order.
 fn with_explanations<'p>(
     rungs: &'p [VariantInfo],
     explained: &'p [Variant],
-) -> Result<Vec<(&'p VariantInfo, &'p Variant)>> {
-    let names: Vec<_> = rungs.iter().map(|rung| rung.name).collect();
-    let others: Vec<_> = explained.iter().map(|variant| variant.name.as_str()).collect();
-    if names != others {
+) -> Result<Vec<(&'p VariantInfo, Option<&'p Variant>)>> {
+    let mut left = explained.iter().peekable();
+    let pairs: Vec<_> = rungs.iter().map(|rung| (rung, left.next_if(|variant| variant.name == rung.name))).collect();
+    if left.next().is_some() {
+        let names: Vec<_> = rungs.iter().map(|rung| rung.name).collect();
+        let others: Vec<_> = explained.iter().map(|variant| variant.name.as_str()).collect();
         bail!(
-            "the simulator explained the rungs [{}], but the family has [{}]: explain each rung, in the family's order",
+            "the simulator explained the rungs [{}], but the family has [{}]: explain the rungs in the family's order",
             others.join(", "),
             names.join(", ")
         );
     }
-    Ok(rungs.iter().zip(explained).collect())
+    Ok(pairs)
 }
 
 /// The idea with a capital letter, unless it begins with code.
@@ -370,12 +372,14 @@ mod tests {
         let explained = |name: &str| Variant::new(name, "", None, Default::default(), Vec::new(), 0);
         let all: Vec<_> = rungs.iter().map(|rung| explained(rung.name)).collect();
         let pairs = with_explanations(&rungs, &all).expect("pairs");
-        assert!(!pairs.is_empty() && pairs.iter().all(|(rung, variant)| rung.name == variant.name));
+        let found = |(rung, variant): &(&VariantInfo, Option<&Variant>)| variant.is_some_and(|v| v.name == rung.name);
+        assert!(!pairs.is_empty() && pairs.iter().all(found));
         assert_eq!(pairs.len(), rungs.len());
-        let error = with_explanations(&rungs, &all[1..]).expect_err("one is missing").to_string();
-        assert!(error.starts_with("the simulator explained the rungs ["), "{error}");
+        let fewer = with_explanations(&rungs, &all[1..]).expect("a rung does not solve the problem");
+        assert!(fewer[0].1.is_none() && fewer[1..].iter().all(found));
         let mut longer = all;
         longer.push(explained("another"));
-        assert!(with_explanations(&rungs, &longer).is_err());
+        let error = with_explanations(&rungs, &longer).expect_err("one too many").to_string();
+        assert!(error.starts_with("the simulator explained the rungs ["), "{error}");
     }
 }

@@ -10,8 +10,8 @@ use rustwarp::ptx;
 /// Profile of the device that the explanations are for.
 const PROFILE: &str = "H200";
 
-/// Runs and explains every variant of the family with the operation, type and settings that were measured, at the
-/// largest size that the simulator runs in seconds.
+/// Runs and explains every variant of the family that solves the problem, with the operation, type and settings that
+/// were measured, at the largest size that the simulator runs in seconds.
 ///
 /// # Errors
 /// Fails if a variant cannot be run, or its result is wrong.
@@ -41,10 +41,14 @@ pub fn explain(family: &'static Family, measured: &[&Row]) -> Result<Page> {
         grid: None,
         plan: None,
     };
+    let solving = variants.iter().filter(|variant| ladder.refusal(**variant, problem).is_none()).count();
     let mut rows = Vec::new();
     ladder.run(&job, &mut |row| rows.push(row)).with_context(|| format!("{} on the simulator", family.name))?;
     if let Some(wrong) = rows.iter().find(|row| !row.is_clean()) {
         bail!("{} {} has a wrong result or findings: run `host check {}`", family.name, wrong.variant, family.name);
+    }
+    if rows.len() != solving {
+        bail!("{}: {} of {solving} variants were explained: a variant returned no row", family.name, rows.len());
     }
     Ok(Page::of_rows(family, device, rows))
 }

@@ -10,9 +10,9 @@ use ladders::bench::{Cache, Plan};
 use ladders::error::{Error, Result};
 use ladders::input;
 use ladders::kernels::settings::{self, Kind, Number, Range};
-use ladders::kernels::{Family, Job, Problem, Row, RungId, Settings};
+use ladders::kernels::{Family, Job, Problem, Resolved, Row, RungId, Settings};
 use rustwarp::backend::{Backend, Checks, Choice};
-use rustwarp::diagnostic::Diagnostic;
+use rustwarp::diagnostic::{Diagnostic, note};
 use rustwarp::element::{Dtype, Scalar};
 use rustwarp::tensor::Tensor;
 use std::path::{Path, PathBuf};
@@ -171,6 +171,7 @@ pub(super) fn run_on(
     let problem = problem(family, op, &inputs, &options.settings)?;
     let ladder = family.resolve(&problem)?;
     let oracle = ladder.oracle(problem)?;
+    note_left_out(&ladder, problem, &variants);
 
     let plan = Plan::new(&*device, options.timing.repeat, options.timing.cache())?;
     let job = Job {
@@ -253,6 +254,7 @@ pub(super) fn rows(family: &Family, options: &Options, device: &dyn Backend, var
     let problem = problem(family, op, &inputs, &options.settings)?;
     let ladder = family.resolve(&problem)?;
     let oracle = ladder.oracle(problem)?;
+    note_left_out(&ladder, problem, variants);
     let (block, grid) = (options.block, options.grid);
     let job = Job { device, module, problem, oracle: &oracle, variants, block, grid, plan: None };
     let mut rows = Vec::new();
@@ -264,6 +266,15 @@ pub(super) fn rows(family: &Family, options: &Options, device: &dyn Backend, var
     });
     progress.finish_and_clear();
     result.map(|_| rows)
+}
+
+/// Prints why variants are left out, if there are others that solve the problem.
+pub(super) fn note_left_out(ladder: &Resolved, problem: Problem<'_>, variants: &[RungId]) {
+    for variant in variants.iter().filter(|_| variants.len() > 1) {
+        if let Some(why) = ladder.refusal(*variant, problem) {
+            note(format_args!("`{}` is left out: it {why}", variant.name));
+        }
+    }
 }
 
 /// The problem with these operands.

@@ -134,6 +134,24 @@ pub unsafe fn grid_value<O: Operator<T>, I: Pod, T: Pod>(
     unsafe { grid_reduce::<O, T>(value, partials, ticket) }
 }
 
+/// As [`grid_value`] by an operator that commutes, with a running result for each element of a chunk. For operators of
+/// many instructions: the first ones combine two chunks, so that ptxas starts all loads of a round before them.
+///
+/// # Safety
+/// The requirements are those of [`transform_reduce`].
+#[inline(always)]
+pub(super) unsafe fn grid_value_by_columns<O: Operator<T>, I: Pod, T: Pod>(
+    input: &[I],
+    map: impl Fn(I) -> T + Copy,
+    partials: *mut T,
+    ticket: *mut u32,
+) -> Option<T> {
+    const { assert!(O::COMMUTATIVE) };
+    let value = with_width!(size_of::<I>(), W => share::<O, I, T, W, W>(input, map));
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { grid_reduce::<O, T>(value, partials, ticket) }
+}
+
 /// The thread's share of elements of which `W` are a chunk. It has a running result for each element of a chunk if
 /// values are small, whose vectors are then combined as they are; several large ones would take too many registers.
 #[inline(always)]
@@ -229,7 +247,7 @@ fn chunks_reduce<O: Operator<T>, I: Pod, T: Pod, const W: usize, const L: usize>
 /// # Safety
 /// There is a chunk `i`.
 #[inline(always)]
-unsafe fn load<I: Pod, const W: usize>(chunks: &[Chunk<I, W>], i: usize) -> Chunk<I, W> {
+pub(super) unsafe fn load<I: Pod, const W: usize>(chunks: &[Chunk<I, W>], i: usize) -> Chunk<I, W> {
     // SAFETY: the caller upholds this function's contract, and chunks lie on boundaries.
     unsafe {
         if const { size_of::<I>() == align_of::<I>() && W <= 4 } {
@@ -256,8 +274,25 @@ fn values<O: Operator<T>, I: Pod, T: Pod, const W: usize, const L: usize>(
 /// Combines the first `unroll` chunks of a round pairwise. A chain would take as many additions, but its first one is
 /// the most urgent, and ptxas then starts it before the last loads: 2 % of the time at 2^28.
 #[inline(always)]
-fn tree<O: Operator<T>, T: Pod, const L: usize>(mut round: [[T; L]; UNROLL], unroll: usize) -> [T; L] {
-    const { assert!(UNROLL.is_power_of_two()) };
+pub(super) fn tree<O: Operator<T>, T: Pod, const L: usize>(mut round: [[T; L]; UNROLL], unroll: usize) -> [T; L] {
+    const { assert!(UNROLL == 8) };
+    if const { L > 1 && size_of::<T>() * L > 16 } {
+        // Not a loop, which LLVM would keep for operators of many instructions, with the round in local memory.
+        if unroll == 8 {
+            round[0] = combine::<O, T, L>(round[0], round[4]);
+            round[1] = combine::<O, T, L>(round[1], round[5]);
+            round[2] = combine::<O, T, L>(round[2], round[6]);
+            round[3] = combine::<O, T, L>(round[3], round[7]);
+        }
+        if unroll >= 4 {
+            round[0] = combine::<O, T, L>(round[0], round[2]);
+            round[1] = combine::<O, T, L>(round[1], round[3]);
+        }
+        if unroll >= 2 {
+            round[0] = combine::<O, T, L>(round[0], round[1]);
+        }
+        return round[0];
+    }
     let mut half = unroll / 2;
     while half > 0 {
         let mut k = 0;
@@ -272,7 +307,7 @@ fn tree<O: Operator<T>, T: Pod, const L: usize>(mut round: [[T; L]; UNROLL], unr
 
 /// Combines running results one by one.
 #[inline(always)]
-fn combine<O: Operator<T>, T: Pod, const L: usize>(mut a: [T; L], b: [T; L]) -> [T; L] {
+pub(super) fn combine<O: Operator<T>, T: Pod, const L: usize>(mut a: [T; L], b: [T; L]) -> [T; L] {
     let mut k = 0;
     while k < L {
         a[k] = O::combine(a[k], b[k]);

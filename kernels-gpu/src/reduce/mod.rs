@@ -8,7 +8,8 @@
 //! Other forms, each of which is one way to divide a reduction: [`pairwise`], [`divide_and_conquer`], [`kogge_stone`],
 //! [`grid_stride`] (`VecMax` of the max-reduction notes; [`many_per_thread`] in its plainest form), [`hierarchical`].
 //!
-//! Sums of floats with a smaller error, otherwise as [`warp_shuffle`]: [`double_accumulator`], [`compensated`].
+//! Sums of floats with a smaller error, otherwise as [`best`]: [`double_accumulator`], [`compensated`],
+//! [`double_float`]; with a tree that no device changes: [`fixed_tree`]; for a lesson: [`sorted`].
 //!
 //! Rungs for hardware since Kepler, up to the one to use: [`warp_shuffle`], [`warp_intrinsic`], [`atomic`], [`best`].
 //!
@@ -17,12 +18,11 @@
 //! `argmax` and `argmin` return the index of the first maximum or minimum; the first NaN counts as both, +0 is above
 //! -0. Every rung finds the value, and [`find`] its index in a second pass; [`arg`] finds both in one.
 //!
-//! The highest bit that is set in any number needs no operation of its own: of two unsigned numbers the larger one has
-//! the higher or an equally high bit, so the highest bit of the maximum is the maximum of the highest bits. Use `--op
-//! max`, then 31 minus `clz` (`leading_zeros`) of one number, instead of a `clz` for each. (For the lowest set bit the
-//! minimum does not help: of 8 and 9 it is 8, whose lowest set bit is bit 3, although 9 has bit 0. The bitwise OR
-//! keeps every bit that is set in any number: its `clz` gives the highest, its `ctz` the lowest; `redux.sync.or`
-//! computes it for a warp.)
+//! `highest_bit` and `lowest_bit` return the number of the highest or lowest bit that is set in any integer, from 0 on,
+//! or 2^32 - 1 if none is: [`bits`] reads the numbers once and combines them by OR, and then one `clz` or `ctz` is
+//! enough. Only `best` has these operations. For the highest bit of unsigned numbers `max` serves as well: of two
+//! numbers the larger one has the higher or an equally high bit. For the lowest bit `min` does not: of 8 and 9 it is 8,
+//! whose lowest set bit is bit 3, although 9 has bit 0.
 //!
 //! Sources: M. Harris, "Optimizing Parallel Reduction in CUDA" (the first seven rungs); J. Luitjens, "Faster Parallel
 //! Reductions on Kepler" (shuffles); D. Merrill's CUB (`DeviceReduce`) to compare with.
@@ -30,11 +30,24 @@
 //! A user's operator over values of their own is reduced by the functions below `best`; one that does not commute, by
 //! [`ordered`].
 //!
-//! Sums of floats depend on the order of additions. In every rung except `atomic` (length, block, grid) determine the
-//! order, so the result is the same in every run; with a tree of depth d over partial sums in a type with rounding unit
-//! eps the error is at most about d * eps * sum(|x|), where d is the elements per thread plus log2 of the threads. For
-//! `double_accumulator` (f32) and `compensated` the error is at most eps * |sum| + (d * eps)^2 * sum(|x|): as small as
-//! the result's type allows, unless nearly everything cancels.
+//! Sums of floats depend on the order of additions. With a tree of depth d over partial sums in a type with rounding
+//! unit u (half of its epsilon) the error is at most about d * u * sum(|x|), where d is the elements per thread plus
+//! log2 of the threads. What fixes the order, and so the bits, and the bound where it is another:
+//!
+//! | rungs | class of their float sums | error bound beside about d * u * sum(abs(x)) |
+//! |---|---|---|
+//! | `fixed_tree`, `pairwise` | bits fixed by length only | |
+//! | `sorted` | bits fixed by length only, and by no order of the elements | (n + 1) / 2 * u * sum(abs(x)) |
+//! | the trees that are launched until one value is left: `interleaved` to `unrolled`, `kogge_stone`, `hierarchical` | bits fixed by length and block | |
+//! | those that fill the device: `many_per_thread`, `divide_and_conquer`, `grid_stride`, `warp_shuffle`, `warp_intrinsic` | bits fixed by length and grid | |
+//! | `best` | bits fixed by length and grid, and by the first element's place between 16-byte boundaries | |
+//! | `double_accumulator` (f32) | as `best` | u * abs(sum) + d * 2^-53 * sum(abs(x)) |
+//! | `compensated` | as `best` | u * abs(sum) + 2 * (d * u)^2 * sum(abs(x)) |
+//! | `double_float` | as `best` | u * abs(sum) + 3.01 * d * u^2 * sum(abs(x)) |
+//! | `atomic` | any order | |
+//!
+//! A grid follows from the length and the number of multiprocessors, unless it is given. Integer sums wrap and have the
+//! same bits in any order.
 
 use crate::number::Number;
 use crate::operator::Operator;
@@ -49,15 +62,21 @@ pub mod arg;
 pub mod atomic;
 pub mod best;
 #[cfg(feature = "ladders")]
+pub mod bits;
+#[cfg(feature = "ladders")]
 pub mod compensated;
 #[cfg(feature = "ladders")]
 pub mod divide_and_conquer;
 #[cfg(feature = "ladders")]
 pub mod double_accumulator;
 #[cfg(feature = "ladders")]
+pub mod double_float;
+#[cfg(feature = "ladders")]
 pub mod find;
 #[cfg(feature = "ladders")]
 pub mod first_add;
+#[cfg(feature = "ladders")]
+pub mod fixed_tree;
 #[cfg(feature = "ladders")]
 pub mod grid_stride;
 #[cfg(feature = "ladders")]
@@ -77,6 +96,10 @@ pub mod ordered;
 pub mod pairwise;
 #[cfg(feature = "ladders")]
 pub mod sequential;
+#[cfg(feature = "ladders")]
+pub mod sorted;
+#[cfg(feature = "ladders")]
+pub mod two_sum;
 #[cfg(feature = "ladders")]
 pub mod unroll_last_warp;
 #[cfg(feature = "ladders")]

@@ -165,7 +165,12 @@ mod tests {
         let wrong = Family { dtypes: &[Dtype::F32, Dtype::U8], ..scan::FAMILY };
         wrong.merge(|_, dtype| match dtype {
             Dtype::U8 => Err(scan::FAMILY.no_kernel(dtype)),
-            _ => Ok(Resolved { variants: Vec::new, oracle: |_| unreachable!(), run: |_, _| unreachable!() }),
+            _ => Ok(Resolved {
+                variants: Vec::new,
+                oracle: |_| unreachable!(),
+                refusal: |_, _| None,
+                run: |_, _| unreachable!(),
+            }),
         });
     }
 }

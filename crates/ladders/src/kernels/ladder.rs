@@ -28,6 +28,12 @@ pub(crate) trait Ladder {
     /// The entries of a rung's kernels.
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry>;
 
+    /// Why a rung does not solve this problem, in words that follow its name; `None` if it does.
+    fn refusal(rung: &Rung<Self::Kernel>, problem: Problem<'_>) -> Option<String> {
+        let _ = (rung, problem);
+        None
+    }
+
     /// Checks that the operands fit together, and computes the right result.
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>>;
 
@@ -127,6 +133,7 @@ impl<K> Chosen<'_, K> {
 pub struct Resolved {
     pub(super) variants: fn() -> Vec<VariantInfo>,
     pub(super) oracle: for<'a> fn(Problem<'a>) -> Result<Oracle<'a>>,
+    pub(super) refusal: fn(RungId, Problem<'_>) -> Option<String>,
     pub(super) run: fn(&Job<'_>, &mut dyn FnMut(Row)) -> Result<Tensor>,
 }
 
@@ -139,17 +146,24 @@ impl Resolved {
         (self.oracle)(problem)
     }
 
-    /// Runs the job's variants in turn, passes each row to `emit` when it is complete, and returns the last result.
+    /// Why a variant does not solve a problem, in words that follow its name; `None` if it does.
+    pub fn refusal(&self, variant: RungId, problem: Problem<'_>) -> Option<String> {
+        (self.refusal)(variant, problem)
+    }
+
+    /// Runs the job's variants in turn, passes each row to `emit` when it is complete, and returns the last result. Of
+    /// several variants those that do not solve the problem are left out: see [`Resolved::refusal`].
     ///
     /// # Errors
-    /// [`Error::Usage`] for launches that a variant or the device does not allow, and the errors of the device.
+    /// [`Error::Usage`] for launches that a variant or the device does not allow and if no variant is left, and the
+    /// errors of the device.
     pub fn run(&self, job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
         (self.run)(job, emit)
     }
 
     /// Creates the value of the ladder `L`.
     pub(crate) fn of<L: Ladder>() -> Self {
-        Self { variants: variants::<L>, oracle: L::oracle, run: run::<L> }
+        Self { variants: variants::<L>, oracle: L::oracle, refusal: refusal::<L>, run: run::<L> }
     }
 
     /// The table, with the entries of these types.
@@ -174,6 +188,10 @@ fn variants<L: Ladder>() -> Vec<VariantInfo> {
     L::rungs().iter().map(info).collect()
 }
 
+fn refusal<L: Ladder>(variant: RungId, problem: Problem<'_>) -> Option<String> {
+    L::refusal(&L::rungs()[variant.row], problem)
+}
+
 /// Runs the job's rungs in turn, passes each row to `emit` when it is complete, and returns the last result.
 fn run<L: Ladder>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
     let rungs = L::rungs();
@@ -182,7 +200,13 @@ fn run<L: Ladder>(job: &Job<'_>, emit: &mut dyn FnMut(Row)) -> Result<Tensor> {
         let Rung { name, ref kernel, .. } = *rung;
         Ok(Chosen { name, kernel, block: L::block(job, rung)?, grid: job.grid, device: job.device })
     };
-    let chosen = job.variants.iter().map(choose).collect::<Result<Vec<_>>>()?;
+    let refusals = job.variants.iter().map(|variant| L::refusal(&rungs[variant.row], job.problem)).collect::<Vec<_>>();
+    if let (Some(variant), true) = (job.variants.first(), refusals.iter().all(Option::is_some)) {
+        let why = refusals.into_iter().flatten().next().unwrap_or_default();
+        return Err(Error::Usage(format!("`{}` {why}: choose another variant", variant.name)));
+    }
+    let solving = job.variants.iter().zip(&refusals).filter(|(_, refusal)| refusal.is_none());
+    let chosen = solving.map(|(variant, _)| choose(variant)).collect::<Result<Vec<_>>>()?;
     let operands = L::upload(job, &chosen)?;
     let mut last = None;
     for chosen in &chosen {

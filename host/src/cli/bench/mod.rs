@@ -144,6 +144,7 @@ impl Bench<'_> {
         let problem = family::problem(family, op, &inputs, &settings)?;
         let ladder = family.resolve(&problem)?;
         let oracle = ladder.oracle(problem)?;
+        family::note_left_out(&ladder, problem, &chosen.variants);
         let job = Job {
             device: self.device,
             module,

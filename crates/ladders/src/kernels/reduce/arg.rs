@@ -2,8 +2,9 @@
 //!
 //! Every rung computes the value, and a second pass searches its first index; `best` does both in one pass.
 
-use super::table::{self, Kernel, Operation};
-use super::{FAMILY, Input, oracle::first_place, with_value};
+use super::scheme::Table;
+use super::table;
+use super::{FAMILY, Input, Operation, oracle::first_place, refusal, with_value};
 use crate::compare::Expected;
 use crate::error::Result;
 use crate::kernels::generic::{Reduces, Reduction};
@@ -22,7 +23,7 @@ pub(super) struct Place<O, T>(PhantomData<(O, T)>);
 
 impl<O: Operation<T> + Reduces, T: Element + Widen> Ladder for Place<O, T> {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Planned<Kernel<T>>;
+    type Kernel = Table<T>;
     type Operands<'j> = Input<'j, T>;
 
     fn rungs() -> Vec<Rung<Self::Kernel>> {
@@ -38,6 +39,10 @@ impl<O: Operation<T> + Reduces, T: Element + Widen> Ladder for Place<O, T> {
             Planned::Here(_) => Vec::new(),
             Planned::ByLibrary => vec![Entry::of(reduce_arg::<O, T>)],
         }
+    }
+
+    fn refusal(rung: &Rung<Self::Kernel>, problem: Problem<'_>) -> Option<String> {
+        refusal(rung, problem)
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {

@@ -1,23 +1,18 @@
 //! The launches of one reduction: shapes, scratch memory, and the longest chain of additions. They are planned once and
 //! run many times.
 
-use super::table::{Kernel, Scheme};
+use super::scheme::{Kernel, PARTIAL, Scheme};
 use crate::error::{Error, Result};
 use crate::kernels::plan::Plan;
 use crate::kernels::spelling::{BLOCK_SIZE, GRID_SIZE};
 use cuda_std::launch::{Call, Slice};
-use kernels_gpu::reduce::{Op, compensated, double_accumulator};
+use kernels_gpu::reduce::{Op, best, sorted};
 use rustwarp::MAX_GRID;
 use rustwarp::backend::{Backend, Buffer, DeviceInfo, Shape};
 use rustwarp::element::Element;
 
 /// Number of threads that fill a multiprocessor.
 const THREADS_PER_SM: u32 = 2048;
-
-/// Number of values that a block of [`Scheme::Split`] writes.
-const SPLIT: usize = compensated::RESULTS;
-
-const _: () = assert!(SPLIT == double_accumulator::RESULTS);
 
 /// The shapes of the launches, without memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,10 +21,14 @@ pub(super) struct Blueprint {
     pub block: u32,
     /// Blocks of each launch.
     pub grids: Vec<u32>,
-    /// Number of values that each launch writes for the next: one or two per block, or one per pair.
+    /// Number of values that each launch writes for the next: one per block or per pair.
     pub results: Vec<usize>,
     /// Largest number of additions in a chain from an element to the result.
     pub depth: u64,
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+    /// Words of 8 bytes for the partial results of a last block.
+    pub words: usize,
 }
 
 impl Blueprint {
@@ -57,6 +56,7 @@ impl Blueprint {
         let chain = |n: u64, grid: u32, per_thread: u32| {
             n.div_ceil(u64::from(grid) * u64::from(block) * u64::from(per_thread)) * u64::from(per_thread)
         };
+        let shared = kernel.cache * block * size_of::<T>() as u32;
         match kernel.scheme {
             Scheme::Tree { per_thread, .. } => {
                 if grid.is_some() {
@@ -77,7 +77,7 @@ impl Blueprint {
                     grids.push(left as u32);
                 }
                 let depth = grids.len() as u64 * (u64::from(per_thread) + log_block);
-                Ok(Self::per_block(block, grids, depth))
+                Ok(Self::per_block(block, grids, depth, shared))
             }
             Scheme::Pairs(_) => {
                 if grid.is_some() {
@@ -95,7 +95,7 @@ impl Blueprint {
                     results.push(left as usize);
                 }
                 let depth = grids.len() as u64;
-                Ok(Self { block, grids, results, depth })
+                Ok(Self { block, grids, results, depth, shared, words: 0 })
             }
             Scheme::GridStride { per_thread, .. } => {
                 let grid = fill(per_thread)?;
@@ -105,30 +105,43 @@ impl Blueprint {
                     depth += chain(u64::from(grid), 1, per_thread) + log_block;
                     grids.push(1);
                 }
-                Ok(Self::per_block(block, grids, depth))
+                Ok(Self::per_block(block, grids, depth, shared))
             }
-            Scheme::Split { .. } => {
-                let grid = fill(1)?;
-                let mut depth = chain(n, grid, 1) + log_block;
-                let mut grids = vec![grid];
-                if grid > 1 {
-                    depth += chain(u64::from(grid) * SPLIT as u64, 1, 1) + log_block;
-                    grids.push(1);
-                }
-                let results = grids.iter().map(|&grid| SPLIT * grid as usize).collect();
-                Ok(Self { block, grids, results, depth })
+            Scheme::LastBlock { blocks_per_sm, .. } => {
+                let per_thread = best::per_thread(size_of::<T>());
+                let most = u64::from(info.multiprocessors * blocks_per_sm);
+                let grid = match grid {
+                    None => tiles(n, block, per_thread).min(most) as u32,
+                    Some(_) => fill(1)?,
+                };
+                // A thread may read one element before the aligned part and one after it.
+                let share = chain(n, grid, per_thread) + 2;
+                let depth = share + 2 * log_block + u64::from(grid.div_ceil(block));
+                Ok(Self { words: PARTIAL * grid as usize, ..Self::per_block(block, vec![grid], depth, shared) })
             }
             Scheme::Atomic(_) => {
                 let grid = fill(1)?;
-                Ok(Self::per_block(block, vec![grid], chain(n, grid, 1) + log_block + u64::from(grid)))
+                Ok(Self::per_block(block, vec![grid], chain(n, grid, 1) + log_block + u64::from(grid), shared))
+            }
+            Scheme::OneBlock(_) => {
+                if grid.is_some_and(|grid| grid != 1) {
+                    return Err(Error::Usage(format!("`{name}` has one block: leave {GRID_SIZE} out")));
+                }
+                // One thread adds all, but from the smallest on, which halves the bound of `n` additions; that of
+                // `depth` additions has a factor of two of its own.
+                let shared = sorted::shared(n as usize, size_of::<T>()) as u32;
+                Ok(Self::per_block(block, vec![1], n.div_ceil(4) + 1, shared))
+            }
+            Scheme::ByPlan(_) | Scheme::Missing => {
+                Err(Error::Usage(format!("`{name}` has no launches of this operation and type")))
             }
         }
     }
 
     /// The plan for launches that write a value per block.
-    fn per_block(block: u32, grids: Vec<u32>, depth: u64) -> Self {
+    fn per_block(block: u32, grids: Vec<u32>, depth: u64, shared: u32) -> Self {
         let results = grids.iter().map(|&grid| grid as usize).collect();
-        Self { block, grids, results, depth }
+        Self { block, grids, results, depth, shared, words: 0 }
     }
 }
 
@@ -141,6 +154,10 @@ fn tiles(n: u64, block: u32, per_thread: u32) -> u64 {
 pub(super) struct Scratch<'d, T> {
     /// Partial results of odd and of even launches.
     partials: [Buffer<'d, T>; 2],
+    /// Partial results for a last block.
+    words: Buffer<'d, u64>,
+    /// The ticket of the last block, which is 0 between launches.
+    ticket: Buffer<'d, u32>,
     /// The output: one element.
     output: Buffer<'d, T>,
     /// The operation's identity.
@@ -151,7 +168,8 @@ impl<'d, T: Element> Scratch<'d, T> {
     /// Bytes that [`Scratch::new`] allocates.
     pub fn bytes(plan: &Blueprint) -> u64 {
         let partials = Self::partials(plan, 0) + Self::partials(plan, 1);
-        (partials + 2) as u64 * size_of::<T>() as u64
+        let words = plan.words * size_of::<u64>() + size_of::<u32>();
+        (partials + 2) as u64 * size_of::<T>() as u64 + words as u64
     }
 
     /// Partial results that a launch writes.
@@ -169,6 +187,8 @@ impl<'d, T: Element> Scratch<'d, T> {
                 Buffer::uninit(device, Self::partials(plan, 0), "partial results")?,
                 Buffer::uninit(device, Self::partials(plan, 1), "partial results")?,
             ],
+            words: Buffer::uninit(device, plan.words, "partial results")?,
+            ticket: Buffer::from_slice(device, &[0], "ticket")?,
             output: Buffer::uninit(device, 1, "output")?,
             identity: Buffer::from_slice(device, &[O::identity()], "identity")?,
         })
@@ -178,15 +198,16 @@ impl<'d, T: Element> Scratch<'d, T> {
     pub fn launches<'s>(&'s self, plan: &Blueprint, kernel: &Kernel<T>, input: Slice<'s, T>) -> Launches<'s, T> {
         let block = plan.block;
         let reset = matches!(kernel.scheme, Scheme::Atomic(_));
+        let again = !matches!(kernel.scheme, Scheme::Atomic(_) | Scheme::LastBlock { .. });
         let mut launches = Vec::new();
         let mut from = input;
         let mut result = &self.output;
         for (number, &grid) in plan.grids.iter().enumerate() {
             let to = &self.partials[number % 2];
-            let call = kernel.scheme.call(block, from, to.ptr(), self.output.ptr());
-            let shared = kernel.cache * block * size_of::<T>() as u32;
-            launches.push((call, Shape::linear(grid, block).with_shared(shared)));
-            if !reset {
+            let call =
+                kernel.scheme.call(block, from, to.ptr(), (self.words.ptr(), self.ticket.ptr()), self.output.ptr());
+            launches.extend(call.map(|call| (call, Shape::linear(grid, block).with_shared(plan.shared))));
+            if again {
                 result = to;
                 from = to.slice(plan.results[number]);
             }
@@ -215,7 +236,8 @@ impl<'s, T: Element> Launches<'s, T> {
         }
         for (call, shape) in self.launches {
             // SAFETY: the kernel's own launcher made the call, with a block size that its rule allows; the buffers are
-            // borrowed, and the blueprint gives each as many elements as the launch has blocks.
+            // borrowed, and the blueprint gives each as many elements as the launch writes; the ticket is 0 after
+            // every launch.
             plan = unsafe { plan.launch(call, shape) };
         }
         plan
@@ -259,16 +281,20 @@ mod tests {
     #[test]
     fn scratch_is_as_large_as_the_first_grids() {
         let bytes = |name, n, block| Scratch::<f32>::bytes(&plan(name, n, block, None).expect("a plan"));
-        // Two elements per block: half as much again as the input, and a quarter; then output and identity.
-        assert_eq!(bytes("interleaved", 1 << 20, 2), ((1 << 19) + (1 << 18)) * 4 + 2 * 4);
-        assert_eq!(bytes("atomic", 1, 128), 2 * 4 + 2 * 4);
+        // Two elements per block: half as much again as the input, and a quarter; then ticket, output and identity.
+        assert_eq!(bytes("interleaved", 1 << 20, 2), ((1 << 19) + (1 << 18)) * 4 + 3 * 4);
+        assert_eq!(bytes("atomic", 1, 128), 2 * 4 + 3 * 4);
     }
 
     #[test]
-    fn two_numbers_per_block_are_reduced_to_one() {
-        let split = plan("compensated", 1 << 22, 256, None).expect("a plan");
-        assert_eq!((split.grids, split.results), (vec![132 * 8, 1], vec![2 * 132 * 8, 2]));
-        assert_eq!(plan("compensated", 3, 256, None).expect("a plan").results, [2]);
+    fn the_last_block_has_two_words_of_each() {
+        let full = plan("compensated", 1 << 22, 512, None).expect("a plan");
+        assert_eq!((full.grids, full.words), (vec![132 * 3], 2 * 132 * 3));
+        let small = plan("double_accumulator", 2049, 512, None).expect("a plan");
+        assert_eq!((small.grids, small.words), (vec![2], 4));
+        // One thread of the only warp adds four elements per round, and one on either side of the aligned part.
+        assert_eq!(plan("compensated", 1024, 32, Some(1)).expect("a plan").depth, 32 + 2 + 5 + 1 + 5);
+        assert!(plan("compensated", 3, 512, Some(0)).is_err());
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Reduction: one value from many, by sum, maximum or minimum; and where the maximum or minimum is.
 //!
+//! `highest_bit` and `lowest_bit` give the number of the bit, from 0 for the lowest one, among those that are set in
+//! any element; 2^32 - 1 if none is set.
+//!
 //! `argmax` and `argmin` give the index of the first one, as u64: the first NaN counts as both, and an empty input has
 //! the index 2^64 - 1, which stands for none.
 //!
@@ -11,30 +14,34 @@ use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::problem::{awkward_lengths, bench_lengths};
 use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, RungId, Work};
+use crate::compare::Expected;
 use crate::error::Result;
 use crate::kernels::spelling::{BLOCK_SIZE, N};
-use kernels_gpu::reduce::{Max, Min, best, double_accumulator::Widen, moments};
+pub use floats::Operation;
+use kernels_gpu::reduce::{Max, Min, best, double_accumulator::Widen, moments, sorted};
 use launches::{Blueprint, Scratch};
 use rustwarp::backend::{Backend, Buffer, Module, require_memory};
 use rustwarp::element::{Dtype, Element};
 use rustwarp::with_dtype;
+use scheme::{Bound, Kernel, RunValue, Scheme, Table};
 use std::marker::PhantomData;
-pub use table::Operation;
-use table::{Kernel, Scheme};
 
 mod arg;
+mod bits;
+mod floats;
 mod launches;
 pub mod oracle;
+mod scheme;
 mod table;
 
 /// The family.
 pub const FAMILY: Family = Family {
     name: "reduce",
-    idea: "one value from many: sum, max or min, or where max or min is",
+    idea: "one value from many: sum, max, min, where max or min is, or the highest or lowest bit",
     operands: &[Operand::of_elements("input")],
-    ops: &["sum", "max", "min", "argmax", "argmin"],
+    ops: &["sum", "max", "min", "argmax", "argmin", "highest_bit", "lowest_bit"],
     dtypes: Dtype::NUMBERS,
-    only: &[],
+    only: &[("highest_bit", bits::DTYPES), ("lowest_bit", bits::DTYPES)],
     settings: &[],
     variants: || FAMILY.merge(resolve),
     cases,
@@ -75,11 +82,14 @@ pub fn reduce<O: Operation<T>, T: Element + Widen>(
 /// Plans the reduction of the first `n` elements of `input`, of which there is at least one, and passes the plan to
 /// `run` with the memory of the value.
 fn with_value<O: Operation<T>, T: Element + Widen>(
-    rung: &Chosen<'_, Planned<Kernel<T>>>,
+    rung: &Chosen<'_, Table<T>>,
     input: &Buffer<'_, T>,
     n: usize,
-    run: &mut dyn FnMut(Plan<'_>, &Buffer<'_, T>) -> Result<()>,
+    run: RunValue<'_, T>,
 ) -> Result<()> {
+    if let Planned::Here(Kernel { scheme: Scheme::ByPlan(plan), .. }) = rung.kernel {
+        return (plan.prepare)(rung, input, n, run);
+    }
     let Planned::Here(kernel) = rung.kernel else {
         let plan = rustwarp::reduce::Plan::<O, T, _>::new(&rung.device, n, rung.tuning())?;
         let output = rung.uninit::<T>(1, "output")?;
@@ -108,6 +118,7 @@ fn resolve(op: &str, dtype: Dtype) -> Result<Resolved> {
         T => match op {
             "argmax" => Ok(Resolved::of::<arg::Place<Max, T>>()),
             "argmin" => Ok(Resolved::of::<arg::Place<Min, T>>()),
+            "highest_bit" | "lowest_bit" => bits::resolve(op, dtype),
             op => with_op!(FAMILY, op, O => Resolved::of::<Reduce<O, T>>()),
         },
         else => Err(FAMILY.no_kernel(dtype))
@@ -119,7 +130,7 @@ struct Reduce<O, T>(PhantomData<(O, T)>);
 
 impl<O: Operation<T> + Reduces, T: Element + Widen> Ladder for Reduce<O, T> {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Planned<Kernel<T>>;
+    type Kernel = Table<T>;
     type Operands<'j> = Input<'j, T>;
 
     fn rungs() -> Vec<Rung<Self::Kernel>> {
@@ -137,8 +148,12 @@ impl<O: Operation<T> + Reduces, T: Element + Widen> Ladder for Reduce<O, T> {
         }
     }
 
+    fn refusal(rung: &Rung<Self::Kernel>, problem: Problem<'_>) -> Option<String> {
+        refusal(rung, problem)
+    }
+
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        oracle::<T>(problem, O::REDUCTION, false)
+        oracle::<T>(problem, O::REDUCTION, Bound::Plain)
     }
 
     fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, Self::Kernel>]) -> Result<Input<'j, T>> {
@@ -156,14 +171,35 @@ impl<O: Operation<T> + Reduces, T: Element + Widen> Ladder for Reduce<O, T> {
             let identity = Buffer::from_slice(rung.device, &[O::identity()], "identity")?;
             return run(Plan::new(rung.block, 0, &identity, &[1]));
         }
-        let precise = matches!(rung.kernel, Planned::Here(Kernel { scheme: Scheme::Split { precise: true, .. }, .. }));
         with_value::<O, T>(rung, &input.buffer, n, &mut |plan, _| {
-            let oracle = precise.then(|| oracle::<T>(input.problem, O::REDUCTION, true)).transpose()?;
+            let view = || input.problem.view::<T>(0);
+            let oracle = match rung.kernel {
+                Planned::Here(Kernel { scheme: Scheme::LastBlock { bound, .. }, .. }) if *bound != Bound::Plain => {
+                    Some(oracle::<T>(input.problem, O::REDUCTION, *bound)?)
+                }
+                Planned::Here(Kernel { scheme: Scheme::ByPlan(plan), .. }) => Some(fixed((plan.sum)(view()?))),
+                _ => None,
+            };
             run(match oracle {
                 Some(oracle) => plan.with_oracle(oracle),
                 None => plan,
             })
         })
+    }
+}
+
+/// Why a rung does not reduce this input: `sorted` has room for a block's shared memory, and some rows are for sums of
+/// floats alone.
+fn refusal<T: Element>(rung: &Rung<Table<T>>, problem: Problem<'_>) -> Option<String> {
+    let Planned::Here(kernel) = &rung.kernel else { return None };
+    match kernel.scheme {
+        Scheme::Missing => Some("is for sums of f32 and f64 only".to_owned()),
+        Scheme::OneBlock(_) => {
+            let (n, most) = (problem.inputs.first()?.shape().iter().product::<usize>(), sorted::BYTES / size_of::<T>());
+            let text = || format!("sorts at most {most} elements of {} in a block's shared memory, not {n}", T::DTYPE);
+            (n > most).then(text)
+        }
+        _ => None,
     }
 }
 
@@ -176,7 +212,7 @@ struct Input<'j, T> {
 impl<'j, T: Element> Input<'j, T> {
     /// Checks that the device has room for the vector and `copies` times the rungs' scratch memory, and copies the
     /// vector there.
-    fn upload(job: &'j Job<'_>, rungs: &[Chosen<'_, Planned<Kernel<T>>>], copies: u64) -> Result<Self> {
+    fn upload(job: &'j Job<'_>, rungs: &[Chosen<'_, Table<T>>], copies: u64) -> Result<Self> {
         let input = job.problem.view::<T>(0)?;
         // The rungs run in turn, so the largest scratch memory counts.
         let mut scratch = 0;
@@ -191,8 +227,9 @@ impl<'j, T: Element> Input<'j, T> {
 }
 
 /// Bytes of memory that a rung needs besides `n` elements of input, which is not 0.
-fn scratch_bytes<T: Element>(rung: &Chosen<'_, Planned<Kernel<T>>>, n: usize) -> Result<u64> {
+fn scratch_bytes<T: Element>(rung: &Chosen<'_, Table<T>>, n: usize) -> Result<u64> {
     match rung.kernel {
+        Planned::Here(Kernel { scheme: Scheme::ByPlan(plan), .. }) => Ok((plan.bytes)(n)),
         Planned::Here(kernel) => Ok(Scratch::<T>::bytes(&blueprint(rung, kernel, n)?)),
         Planned::ByLibrary => Ok(rustwarp::reduce::scratch_bytes::<T>(rung.device.info(), n, rung.tuning())?),
     }
@@ -203,13 +240,20 @@ fn blueprint<K, T: Element>(rung: &Chosen<'_, K>, kernel: &Kernel<T>, n: usize) 
     Blueprint::new(rung.name, kernel, rung.device.info(), n as u64, rung.block, rung.grid)
 }
 
-/// Creates the oracle; `precise` is for rungs that add in about twice the type's precision.
-fn oracle<T: Element>(problem: Problem<'_>, op: Reduction, precise: bool) -> Result<Oracle<'_>> {
+/// Creates the oracle for sums with this bound.
+fn oracle<T: Element>(problem: Problem<'_>, op: Reduction, bound: Bound) -> Result<Oracle<'_>> {
     let reference = oracle::reference(op, problem.view::<T>(0)?);
     let (value, wrapped) = (reference.expected::<T>(0).value, reference.wrapped);
-    let judge = Oracle::elements::<T>(vec![1], move |_, depth| match precise {
-        true => reference.expected_precisely::<T>(depth),
-        false => reference.expected::<T>(depth),
+    let judge = Oracle::elements::<T>(vec![1], move |_, depth| match bound {
+        Bound::Plain => reference.expected::<T>(depth),
+        Bound::Precise => reference.expected_precisely::<T>(depth),
+        Bound::Doubled => reference.expected_doubled::<T>(depth),
     });
     Ok(judge.with_value(value).with_wrapped(wrapped))
+}
+
+/// Creates the oracle for a sum with these bits.
+fn fixed<'p, T: Element>(value: T) -> Oracle<'p> {
+    let value = value.value();
+    Oracle::elements::<T>(vec![1], move |_, _| Expected::exactly(value)).with_value(value)
 }

@@ -67,6 +67,17 @@ impl Reference {
         })
     }
 
+    /// The expected result of a kernel that adds pairs of floats, each addition in twice the precision of its result.
+    ///
+    /// The error is at most `u * |sum| + 3.01 * d * u^2 * sum(|x|)` (Joldes, Muller, Popescu, "Tight and Rigorous Error
+    /// Bounds for Basic Building Blocks of Double-Word Arithmetic", 2017). The bound here uses epsilon for `u` and 1
+    /// for 3.01, which is more.
+    pub fn expected_doubled<T: Element>(&self, depth: u64) -> Expected {
+        self.within::<T>(|epsilon, magnitude, sum| {
+            epsilon * sum.abs() + (depth + 1) as f64 * epsilon * epsilon * magnitude
+        })
+    }
+
     /// The expectation with a tolerance computed from epsilon, the sum of absolute values, and the sum.
     fn within<T: Element>(&self, tolerance: impl Fn(f64, f64, f64) -> f64) -> Expected {
         let (epsilon, max) = match T::DTYPE {
@@ -125,6 +136,51 @@ fn float_sum(values: impl Iterator<Item = f64>) -> (f64, f64) {
     }
     let finite = if sum.is_finite() { sum + lost } else { sum };
     if special == 0.0 { (finite, magnitude) } else { (special, 0.0) }
+}
+
+/// The sum by the definition of `kernels_gpu::reduce::fixed_tree`, step by step. It shares no code with the kernel.
+pub fn fixed_tree<T: Element>(input: &[T]) -> T {
+    const THREADS: usize = 256;
+    let (n, chunk) = (input.len(), 16 / size_of::<T>());
+    let leaf = n.div_ceil(4096).div_ceil(8192).max(1) * 8192;
+    let leaves: Vec<T> = input
+        .chunks(leaf)
+        .map(|elements| {
+            let at = |i: usize| elements.get(i).copied().unwrap_or(T::ZERO);
+            let mut threads = [T::ZERO; THREADS];
+            for (t, thread) in threads.iter_mut().enumerate() {
+                let mut sums = vec![T::ZERO; chunk];
+                for round in 0..elements.len().div_ceil(8 * THREADS * chunk) {
+                    for (k, sum) in sums.iter_mut().enumerate() {
+                        let of_round = |c: usize| at(((round * 8 + c) * THREADS + t) * chunk + k);
+                        *sum = sum.add(from_far_to_near(&mut (0..8).map(of_round).collect::<Vec<_>>()));
+                    }
+                }
+                *thread = sums[1..].iter().fold(sums[0], |sum, x| sum.add(*x));
+            }
+            of_block(&mut threads)
+        })
+        .collect();
+    let mut threads = [T::ZERO; THREADS];
+    leaves.iter().enumerate().for_each(|(i, sum)| threads[i % THREADS] = threads[i % THREADS].add(*sum));
+    of_block(&mut threads)
+}
+
+/// The sum of a block's threads: in each warp, and then of the warps, of which there are zeros up to 32.
+fn of_block<T: Element>(threads: &mut [T]) -> T {
+    let mut warps: Vec<T> = threads.chunks_mut(32).map(from_far_to_near).collect();
+    warps.resize(32, T::ZERO);
+    from_far_to_near(&mut warps)
+}
+
+/// Adds the upper half to the lower half, until one number is left.
+fn from_far_to_near<T: Element>(values: &mut [T]) -> T {
+    let mut half = values.len() / 2;
+    while half > 0 {
+        (0..half).for_each(|i| values[i] = values[i].add(values[i + half]));
+        half /= 2;
+    }
+    values[0]
 }
 
 /// Whether `x` replaces `best`. NaN wins over every number and stays; +0 is above -0 (IEEE 754-2019 `maximum` and

@@ -1,131 +1,12 @@
 //! The variants of `reduce`, one row each: the ladder first, then other forms, `best` last. A new variant is a new row.
 
+use super::floats::{self, Operation};
+use super::scheme::{Bound, ForBlock, Kernel, Launcher, Scheme, Table, wider};
+use crate::kernels::BlockRule;
 use crate::kernels::ladder::{Planned, Rung};
-use crate::kernels::{BlockRule, Entry};
-use cuda_std::launch::{Call, PtrMut, Slice, SliceMut};
-use kernels_gpu::reduce::compensated::Compensate;
-use kernels_gpu::reduce::double_accumulator::{Accumulate, Widen};
+use kernels_gpu::reduce::double_accumulator::Widen;
 use kernels_gpu::reduce::*;
 use rustwarp::element::Element;
-
-/// The requirements of all rows on an operation.
-pub trait Operation<T: Widen>: Accumulate<T> + Compensate<T> {}
-
-impl<T: Widen, O: Accumulate<T> + Compensate<T>> Operation<T> for O {}
-
-/// The launches of a rung, planned in this crate.
-pub struct Kernel<T: 'static> {
-    /// Dynamic shared memory in elements per thread.
-    pub cache: u32,
-    /// The scheme of its launches.
-    pub scheme: Scheme<T>,
-    /// Whether the row lists the entry of the search that all rows launch for `argmax` and `argmin`.
-    pub lists_search: bool,
-}
-
-impl<T> Kernel<T> {
-    /// The entries of the kernels for these block sizes.
-    pub(super) fn entries(&self, blocks: &[u32]) -> Vec<Entry> {
-        match self.scheme {
-            Scheme::Tree { ref kernel, .. } => blocks.iter().map(|&block| Entry::of(kernel.of(block))).collect(),
-            Scheme::Pairs(kernel) => vec![Entry::of(kernel)],
-            Scheme::GridStride { kernel, .. } | Scheme::Split { kernel, .. } | Scheme::Atomic(kernel) => {
-                vec![Entry::of(kernel)]
-            }
-        }
-    }
-
-    /// Sets the dynamic shared memory in elements per thread.
-    fn cached(self, cache: u32) -> Self {
-        Self { cache, ..self }
-    }
-
-    /// Lists the entry of the search.
-    fn listing_search(self) -> Self {
-        Self { lists_search: true, ..self }
-    }
-}
-
-impl<T> From<Scheme<T>> for Kernel<T> {
-    fn from(scheme: Scheme<T>) -> Self {
-        Self { cache: 0, scheme, lists_search: false }
-    }
-}
-
-/// A launcher that takes the input, and the destination of the results.
-pub type Launcher<T> = for<'a> fn(Slice<'a, T>, PtrMut<'a, T>) -> Call<'a>;
-
-/// A launcher that takes the input, and the destination of half as many results.
-pub type Pairs<T> = for<'a> fn(Slice<'a, T>, SliceMut<'a, T>) -> Call<'a>;
-
-/// The launcher for a block size.
-pub enum ForBlock<T: 'static> {
-    /// One kernel for every size.
-    Any(Launcher<T>),
-    /// A kernel for each size that the row's rule allows.
-    Each(fn(block: u32) -> Launcher<T>),
-}
-
-impl<T> ForBlock<T> {
-    /// The launcher for this block size.
-    pub(super) fn of(&self, block: u32) -> Launcher<T> {
-        match *self {
-            Self::Any(kernel) => kernel,
-            Self::Each(kernel) => kernel(block),
-        }
-    }
-}
-
-/// The launches that reduce many values to one.
-pub enum Scheme<T: 'static> {
-    /// Enough blocks for all elements, launched again on the partial results until one is left.
-    Tree {
-        /// Number of elements that one thread loads.
-        per_thread: u32,
-        /// Writes `output[block index]`.
-        kernel: ForBlock<T>,
-    },
-    /// A thread for each pair of elements, which writes `output[thread index]`, launched again on the results until one
-    /// is left.
-    Pairs(Pairs<T>),
-    /// A grid that fills the device, then one block for the partial results.
-    GridStride {
-        /// Number of elements that one thread reads in one round.
-        per_thread: u32,
-        /// Writes `output[block index]`.
-        kernel: Launcher<T>,
-    },
-    /// As `GridStride` with one element per round, but a block writes two numbers: the result, and its rounding error.
-    Split {
-        /// Whether sums in the table's type have about twice its precision.
-        precise: bool,
-        /// Writes `output[2 * block index]` and the next element.
-        kernel: Launcher<T>,
-    },
-    /// A grid that fills the device; every block combines into one output, which is set to the identity first.
-    Atomic(Launcher<T>),
-}
-
-impl<T> Scheme<T> {
-    /// The launch for the whole input; the output is ignored by a scheme with partial results, and these by the other.
-    pub(super) fn call<'a>(
-        &self,
-        block: u32,
-        input: Slice<'a, T>,
-        partials: PtrMut<'a, T>,
-        output: PtrMut<'a, T>,
-    ) -> Call<'a> {
-        match self {
-            Self::Tree { kernel, .. } => kernel.of(block)(input, partials),
-            Self::Pairs(kernel) => {
-                // SAFETY: the launches borrow the memory of the results, and read it after this one.
-                kernel(input, unsafe { SliceMut::new(partials.address(), input.len().div_ceil(2)) })
-            }
-            Self::GridStride { kernel, .. } | Self::Split { kernel, .. } => kernel(input, partials),
-            Self::Atomic(kernel) => kernel(input, output),
-        }
-    }
-}
 
 /// [`Scheme::Tree`] with one kernel for every block size.
 fn tree<T>(per_thread: usize, kernel: Launcher<T>) -> Kernel<T> {
@@ -138,7 +19,7 @@ fn fill<T>(per_thread: u32, kernel: Launcher<T>) -> Kernel<T> {
 }
 
 /// The table.
-pub(super) fn rungs<O: Operation<T>, T: Element + Widen>() -> Vec<Rung<Planned<Kernel<T>>>> {
+pub(super) fn rungs<O: Operation<T>, T: Element + Widen>() -> Vec<Rung<Table<T>>> {
     vec![
         Rung {
             name: "interleaved",
@@ -230,19 +111,43 @@ pub(super) fn rungs<O: Operation<T>, T: Element + Widen>() -> Vec<Rung<Planned<K
             name: "double_accumulator",
             idea: double_accumulator::IDEA,
             block: BlockRule::WholeWarps { default: double_accumulator::BLOCK },
-            kernel: Planned::Here(Kernel::from(Scheme::Split {
-                precise: size_of::<T>() < size_of::<T::Wide>(),
-                kernel: double_accumulator::reduce_double_accumulator::<O, T>,
+            kernel: Planned::Here(Kernel::from(Scheme::LastBlock {
+                bound: if size_of::<T>() < size_of::<T::Wide>() { Bound::Precise } else { Bound::Plain },
+                blocks_per_sm: double_accumulator::BLOCKS_PER_SM,
+                kernel: |input, partials, ticket, output| {
+                    double_accumulator::reduce_double_accumulator::<O, T>(input, wider(partials), ticket, output)
+                },
             })),
         },
         Rung {
             name: "compensated",
             idea: compensated::IDEA,
             block: BlockRule::WholeWarps { default: compensated::BLOCK },
-            kernel: Planned::Here(Kernel::from(Scheme::Split {
-                precise: true,
-                kernel: compensated::reduce_compensated::<O, T>,
+            kernel: Planned::Here(Kernel::from(Scheme::LastBlock {
+                bound: Bound::Precise,
+                blocks_per_sm: compensated::BLOCKS_PER_SM,
+                kernel: |input, partials, ticket, output| {
+                    compensated::reduce_compensated::<O, T>(input, wider(partials), ticket, output)
+                },
             })),
+        },
+        Rung {
+            name: "double_float",
+            idea: double_float::IDEA,
+            block: BlockRule::WholeWarps { default: double_float::BLOCK },
+            kernel: Planned::Here(floats::only::<O, T>(floats::double_float)),
+        },
+        Rung {
+            name: "sorted",
+            idea: sorted::IDEA,
+            block: BlockRule::WholeWarps { default: sorted::BLOCK },
+            kernel: Planned::Here(floats::only::<O, T>(|floats| Scheme::OneBlock(floats.sorted))),
+        },
+        Rung {
+            name: "fixed_tree",
+            idea: fixed_tree::IDEA,
+            block: BlockRule::OneOf { sizes: &[fixed_tree::BLOCK], default: fixed_tree::BLOCK },
+            kernel: Planned::Here(floats::only::<O, T>(|floats| Scheme::ByPlan(floats.fixed_tree))),
         },
         Rung {
             name: "warp_shuffle",
