@@ -7,8 +7,8 @@
 //! (`st.release`, `atom.release`, or a fence and then a strong write) that are acquired (`ld.acquire`, `atom.acquire`,
 //! or a strong read and then a fence) through the same word of memory, if the scope of each side includes the other;
 //! and from the start and the end of the kernel. An atomic also orders the strong writes that it observed, directly or
-//! through other atomics, before what its thread does next (“causality order”): the block that draws the last ticket may
-//! reset the counter by an ordinary store. Lock-step execution of a warp creates no order here, nor do guarantees
+//! through other atomics, before what its thread does next ("causality order"): the block that draws the last ticket
+//! may reset the counter by an ordinary store. Lock-step execution of a warp creates no order here, nor do guarantees
 //! that a particular GPU gives beyond PTX.
 //!
 //! Reading order: [`entry`], [`tree`], [`view`] (vector clocks), [`clock`] (how synchronisation changes them),
@@ -26,8 +26,8 @@
 //! * Of the unordered accesses to a word since its last ordinary write, only the first four are kept (from different
 //!   blocks, where possible).
 //! * The lane of an earlier access, when several lanes of the warp made it or it was not the latest access: then it
-//!   suffices that the access is ordered for any one of these lanes. Of two accesses by lanes of one warp with a partial
-//!   synchronisation of the warp between them, the earlier one is kept without its lane.
+//!   suffices that the access is ordered for any one of these lanes. Of two accesses by lanes of one warp with a
+//!   partial synchronisation of the warp between them, the earlier one is kept without its lane.
 //! * An atomic whose result is used is taken to observe every strong write to the word before it, also where a strong
 //!   store that it did not read lies between.
 //! * Lanes that acquire or release in one instruction share the effect of each of them. A compare-and-swap that fails
