@@ -33,8 +33,21 @@ pub const ROWS: &[Effect] = &[
     // Start of the next kernel, events for a profiler, number of registers: no result of a program depends on them.
     Effect { name: "griddepcontrol", facts: CONTROL, decode: |_, _, _| Ok(Op::Nothing) },
     Effect { name: "pmevent", facts: CONTROL, decode: |_, _, _| Ok(Op::Nothing) },
-    Effect { name: "setmaxnreg", facts: CONTROL, decode: |_, _, _| Ok(Op::Nothing) },
+    Effect { name: "setmaxnreg", facts: CONTROL, decode: |_, modifiers, operands| registers(modifiers, operands) },
 ];
+
+/// Decodes `setmaxnreg.inc.sync.aligned.u32 96`, which changes no value.
+///
+/// # Errors
+/// [`Reject`] for numbers that ptxas refuses: all but multiples of 8 from 24 to 256.
+fn registers(words: &[&str], operands: &[Operand<'_>]) -> Result<Op, Reject> {
+    let known = |word| matches!(word, "inc" | "dec" | "sync" | "aligned" | "u32");
+    match operands {
+        [Operand::Integer(24..=256)] if !words.iter().copied().all(known) => unsupported("has an unknown modifier"),
+        [Operand::Integer(count @ 24..=256)] if count % 8 == 0 => Ok(Op::Nothing),
+        _ => unsupported("needs a multiple of 8 from 24 to 256"),
+    }
+}
 
 impl<'t> Decoder<'_, 't> {
     fn target(&self, operand: &Operand<'t>) -> Result<u32, Reject> {
@@ -96,7 +109,7 @@ impl<'t> Decoder<'_, 't> {
             _ => return unsupported("does not name a function"),
         };
         let callee = match (self.names.find(callee.text), self.symbol(callee.text)) {
-            (Some(Named::Register(Register { bits: 64, slot })), _) => Callee::Indirect(slot),
+            (Some(Named::Register(Register { bits: 64, slot, .. })), _) => Callee::Indirect(slot),
             (_, Some((Symbol::Function(index), _))) => Callee::Direct(index),
             (None, None) => {
                 let found = format!("function `{}`, which is not declared", callee.text);
@@ -159,6 +172,9 @@ impl<'t> Decoder<'_, 't> {
         count: Option<&Operand<'t>>,
         kind: BarrierKind,
     ) -> Result<Op, Reject> {
+        if matches!(id, Operand::Integer(16..)) {
+            return unsupported("needs a barrier from 0 to 15");
+        }
         let id = self.source(id, File::Word)?.0;
         let count = match count {
             Some(count) => Some(self.source(count, File::Word)?.0),

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::locations::Locations;
-use super::names::{Labels, Names};
+use super::names::{Class, Labels, Names};
 use super::reject::Reject;
 use crate::isa::facts::Facts;
+use crate::isa::spelling::is_type;
 use crate::isa::table::Row;
 use crate::program::{Described, Op, Preset, Program, Special};
 use crate::registers::Slot;
@@ -41,6 +42,10 @@ pub struct Decoder<'c, 't> {
     /// Mask from `.pragma "used_bytes_mask"`, for the next load.
     pub used_bytes: Option<u64>,
     pub line: u32,
+    /// Class of the current instruction's types.
+    pub class: Class,
+    /// Whether the current instruction reads special registers.
+    pub takes_special: bool,
     /// Facts of the instruction that is being decoded, from its row.
     pub described: Described,
 }
@@ -91,6 +96,10 @@ pub struct Opcode<'t> {
     /// Index into `Program::opcodes`.
     pub index: u32,
     pub entry: Entry,
+    /// Class of its types.
+    pub class: Class,
+    /// Whether ptxas takes special registers as its operands.
+    pub takes_special: bool,
     /// The words after the name of an effect's row.
     pub modifiers: Rc<[&'t str]>,
 }
@@ -111,7 +120,8 @@ impl<'t> Opcodes<'t> {
         let index = self.list.len() as u32;
         self.list.push(opcode.to_string());
         let (entry, modifiers) = find(opcode);
-        let known = Opcode { index, entry, modifiers };
+        let (class, takes_special) = (class(opcode), takes_special(opcode));
+        let known = Opcode { index, entry, class, takes_special, modifiers };
         self.known.insert(opcode, known.clone());
         known
     }
@@ -120,4 +130,16 @@ impl<'t> Opcodes<'t> {
     pub fn finish(self) -> Vec<String> {
         self.list
     }
+}
+
+/// Returns the class of an opcode's types, if all have the same.
+fn class(opcode: &str) -> Class {
+    let mut classes = opcode.split('.').skip(1).filter(|word| is_type(word)).map(Class::of);
+    let first = classes.next().unwrap_or(Class::Bits);
+    if classes.all(|class| class == first) { first } else { Class::Bits }
+}
+
+/// Whether an opcode is a `mov`, or a conversion between integers.
+fn takes_special(opcode: &str) -> bool {
+    opcode.starts_with("mov.") || opcode.starts_with("cvt.") && class(opcode) == Class::Integer
 }

@@ -1,10 +1,18 @@
 //! The table of instructions that affect more than registers: one row each, in the chapter that decodes it.
 
 use super::decoder::Effect;
-use super::{asynchronous, cluster, control, matrix, memory, moves, texture};
+use super::{asynchronous, cluster, control, matrix, memory, moves, texture, video};
 
-const CHAPTERS: [&[Effect]; 7] =
-    [memory::ROWS, control::ROWS, asynchronous::ROWS, cluster::ROWS, matrix::ROWS, texture::ROWS, moves::ROWS];
+const CHAPTERS: [&[Effect]; 8] = [
+    memory::ROWS,
+    control::ROWS,
+    asynchronous::ROWS,
+    cluster::ROWS,
+    matrix::ROWS,
+    texture::ROWS,
+    moves::ROWS,
+    video::ROWS,
+];
 
 /// Returns the row with the longest name that an opcode starts with.
 pub fn find(opcode: &str) -> Option<&'static Effect> {

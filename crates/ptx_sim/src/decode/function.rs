@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::decoder::{Context, Decoder};
 use super::instruction::find;
-use super::names::{Labels, Named, Names};
+use super::names::{Class, Labels, Named, Names};
 use super::variables::{index, reserve};
 use crate::program::{Described, Function, Inst, Kind, Op, Space};
 use crate::syntax::ParseError;
@@ -37,6 +37,8 @@ pub fn decode<'t>(
         carry: None,
         used_bytes: None,
         line: function.line,
+        class: Class::Bits,
+        takes_special: false,
         described: Described::NOTHING,
     };
     decoder.names.open();

@@ -7,6 +7,7 @@ use super::effects;
 use super::reject::{Reject, unsupported};
 use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
 use crate::isa::instructions;
+use crate::isa::table::Row;
 use crate::program::{Described, Inst, Op};
 use crate::syntax::ParseError;
 use crate::syntax::tree::Instruction;
@@ -22,13 +23,20 @@ pub fn find(opcode: &str) -> (Entry, Rc<[&str]>) {
     }
     // `mov` is an effect: its operands, not its opcode, choose among the rows of `isa`, of which some have names that
     // are no opcodes.
-    let chosen = ["mov.", "pack.", "unpack."].into_iter().any(|name| opcode.starts_with(name));
+    let chosen =
+        ["mov.", "pack.", "unpack.", "min3.", "max3.", "video."].into_iter().any(|name| opcode.starts_with(name));
     let pure = if chosen { None } else { instructions::find(opcode) };
     match (pure, effects::find(opcode)) {
         (Some(row), _) => (Entry::Pure(row), none()),
         (None, Some(effect)) => (Entry::Effect(effect), opcode[effect.name.len()..].split('.').skip(1).collect()),
-        (None, None) => (Entry::Unknown, none()),
+        (None, None) => (of_three(opcode).map_or(Entry::Unknown, Entry::Pure), none()),
     }
+}
+
+/// Returns the row of a `min` or `max` with three operands.
+fn of_three(opcode: &str) -> Option<&'static Row> {
+    let (name, rest) = opcode.split_once('.')?;
+    matches!(name, "min" | "max").then(|| instructions::find(&format!("{name}3.{rest}"))).flatten()
 }
 
 impl<'t> Decoder<'_, 't> {
@@ -48,6 +56,7 @@ impl<'t> Decoder<'_, 't> {
         };
         self.described = Described { facts: &UNSUPPORTED, meaning: None };
         let opcode = self.context.opcodes.intern(instruction.opcode, find);
+        (self.class, self.takes_special) = (opcode.class, opcode.takes_special);
         let op = match self.op(&opcode, instruction) {
             Ok(op) => op,
             Err(Reject::Error(error)) => return Err(error),
@@ -63,7 +72,10 @@ impl<'t> Decoder<'_, 't> {
     fn op(&mut self, opcode: &Opcode<'t>, instruction: &'t Instruction<'t>) -> Result<Op, Reject> {
         let operands = self.body.get(&instruction.operands);
         match opcode.entry {
-            Entry::Pure(row) => self.row(row, operands),
+            Entry::Pure(row) => {
+                let row = if operands.len() == 4 { of_three(instruction.opcode).unwrap_or(row) } else { row };
+                self.row(row, operands)
+            }
             Entry::Conversion => self.cvt(instruction.opcode, operands),
             Entry::Effect(effect) => {
                 self.described.facts = &effect.facts;

@@ -22,6 +22,18 @@ pub const ROWS: &[Effect] = &[
     Effect { name: "st", facts: ACCESS, decode: |d, modifiers, operands| d.store(modifiers, operands) },
     Effect { name: "atom", facts: UPDATE, decode: |d, modifiers, operands| d.atomic(true, modifiers, operands) },
     Effect { name: "red", facts: UPDATE, decode: |d, modifiers, operands| d.atomic(false, modifiers, operands) },
+    // The memory of several devices at one address, of which there is one: the reduction has one operand.
+    Effect {
+        name: "multimem.ld_reduce",
+        facts: ACCESS,
+        decode: |d, modifiers, operands| d.load_reduced(modifiers, operands),
+    },
+    Effect { name: "multimem.st", facts: ACCESS, decode: |d, modifiers, operands| d.store(modifiers, operands) },
+    Effect {
+        name: "multimem.red",
+        facts: UPDATE,
+        decode: |d, modifiers, operands| d.atomic(false, modifiers, operands),
+    },
     Effect { name: "discard", facts: ACCESS, decode: |d, modifiers, operands| d.discard(modifiers, operands) },
     Effect { name: "fence", facts: CHEAP, decode: |_, modifiers, _| ordered(fence(modifiers)) },
     Effect { name: "membar", facts: CHEAP, decode: |_, modifiers, _| ordered(membar(modifiers)) },
@@ -51,6 +63,21 @@ impl<'t> Decoder<'_, 't> {
         Ok(Op::Load(access))
     }
 
+    /// Decodes `multimem.ld_reduce`.
+    fn load_reduced(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let operations = ["add", "min", "max", "and", "or", "xor"];
+        let (reduction, rest): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| operations.contains(word));
+        let kind = rest.iter().copied().find(|word| crate::syntax::type_bytes(word).is_some()).unwrap_or_default();
+        let known = |name: &str| AtomicOperation::named(name).and_then(|operation| combine(operation, kind)).is_some();
+        let [name] = reduction[..] else { return unsupported("needs one operation") };
+        if !known(name) || !rest.contains(&"global") {
+            return unsupported("this reduction is not supported");
+        }
+        // The precision of sums of several operands.
+        let rest: Vec<&str> = rest.into_iter().filter(|word| !matches!(*word, "acc::f32" | "acc::f16")).collect();
+        self.load(&rest, operands)
+    }
+
     fn store(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let [address, registers] = without_hint(words, operands) else {
             return unsupported("needs an address and a register");
@@ -71,6 +98,7 @@ impl<'t> Decoder<'_, 't> {
         }
         let bytes = crate::syntax::type_bytes(modifiers.kind).unwrap_or(4) as u8;
         let (address, named) = self.address(address)?;
+        allowed(&modifiers, named, load)?;
         let body = self.body;
         let elements = match registers {
             Operand::Vector(span) => body.get(span),
@@ -145,6 +173,11 @@ impl<'t> Decoder<'_, 't> {
             );
         };
         let operands = without_hint(words, operands);
+        if !returns && operation == AtomicOperation::Exch
+            || (operation, modifiers.kind) == (AtomicOperation::Add, "s64")
+        {
+            return unsupported("this atomic is not supported");
+        }
         if modifiers.lanes != 1 {
             return self.atomic_vector(returns, &modifiers, (operation, combine), operands);
         }
@@ -288,6 +321,38 @@ impl<'t> Decoder<'_, 't> {
         let source = self.source(a, File::Long)?.0;
         Ok(Op::IsSpace { space, destination: self.destination(d, File::Pred)?, source })
     }
+}
+
+/// Checks what ptxas does of the modifiers of a load or a store; `named` is the space of the variable that it names.
+///
+/// # Errors
+/// [`Reject`] for a space, an order or a type that the instruction does not have.
+fn allowed(modifiers: &Modifiers<'_>, named: Option<Space>, load: bool) -> Result<(), Reject> {
+    let is_memory = |space| matches!(space, Space::Global | Space::Const | Space::Shared | Space::Local);
+    if named.is_some_and(|named| is_memory(named) && modifiers.space != Space::Generic && modifiers.space != named) {
+        return unsupported("names a variable of another state space");
+    }
+    if modifiers.space == Space::Generic && matches!(named, Some(Space::Param | Space::Frame)) {
+        return unsupported("needs `.param` for a parameter");
+    }
+    if !load && modifiers.space == Space::Const {
+        return unsupported("stores to constant memory");
+    }
+    if modifiers.non_coherent && modifiers.space != Space::Global {
+        return unsupported("reads by `.nc` what is not global memory");
+    }
+    match modifiers.order {
+        Order::Acquire if !load => return unsupported("is a store with `.acquire`"),
+        Order::Release if load => return unsupported("is a load with `.release`"),
+        Order::Relaxed | Order::Acquire | Order::Release if modifiers.scope.is_none() => {
+            return unsupported("has an order without a scope");
+        }
+        _ => {}
+    }
+    if matches!(modifiers.kind, "f16" | "bf16" | "f16x2" | "bf16x2") {
+        return unsupported("has a type that only arithmetic has");
+    }
+    Ok(())
 }
 
 fn ordered(fence: Option<(Order, Scope)>) -> Result<Op, Reject> {

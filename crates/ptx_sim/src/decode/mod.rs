@@ -24,3 +24,4 @@ mod rows;
 mod tests;
 mod texture;
 mod variables;
+mod video;

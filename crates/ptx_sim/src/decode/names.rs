@@ -7,9 +7,39 @@ use crate::registers::Slot;
 use crate::syntax::ParseError;
 use crate::syntax::tree::Registers;
 
+/// What the bits of a register or an operand are to ptxas, which takes only registers whose class agrees with that of
+/// the instruction's types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Types that start with `b`, predicates, and instructions without a type or with types of several classes.
+    Bits,
+    /// Integers, signed or not.
+    Integer,
+    /// Floating-point numbers.
+    Float,
+}
+
+impl Class {
+    /// Returns the class of a type without its dot.
+    pub fn of(kind: &str) -> Self {
+        match kind.as_bytes() {
+            [b'u' | b's', b'0'..=b'9', ..] => Self::Integer,
+            [b'f', b'0'..=b'9', ..] | [b'b', b'f', ..] | [b't', b'f', ..] => Self::Float,
+            _ => Self::Bits,
+        }
+    }
+
+    /// Whether an instruction of this class takes a register of that class.
+    pub fn takes(self, register: Self) -> bool {
+        self == Self::Bits || register == Self::Bits || self == register
+    }
+}
+
 /// A register; its width determines its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Register {
+    /// What its bits are.
+    pub class: Class,
     /// Width in bits: 1 for predicates, otherwise 8 to 128.
     pub bits: u8,
     /// Row in its file.
@@ -110,7 +140,7 @@ impl<'t> Names<'t> {
             return Err(ParseError::on_line(registers.line, format!("{count} registers"), expected));
         };
         *file = end;
-        let first = Register { bits, slot };
+        let first = Register { class: Class::of(registers.kind), bits, slot };
         let Some(scope) = self.scopes.last_mut() else { return Ok(()) };
         if registers.count.is_some() {
             scope.counted.insert(registers.name, Counted { first, count, lanes: registers.lanes });

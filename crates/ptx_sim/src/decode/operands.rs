@@ -2,7 +2,7 @@
 //! rows that are filled on entry.
 
 use super::decoder::{Decoder, PresetKey};
-use super::names::{Named, Register};
+use super::names::{Class, Named, Register};
 use super::reject::{Reject, unsupported};
 use crate::isa::{self, File};
 use crate::program::{Address, Guard, Preset, Space, Symbol};
@@ -21,7 +21,7 @@ impl<'t> Decoder<'_, 't> {
     /// A [`ParseError`] if the name is not a predicate register.
     pub fn guard(&self, name: &str, negated: bool) -> Result<Guard, ParseError> {
         match self.names.find(name) {
-            Some(Named::Register(Register { bits: 1, slot })) => Ok(Guard { pred: slot, negated }),
+            Some(Named::Register(Register { bits: 1, slot, .. })) => Ok(Guard { pred: slot, negated }),
             Some(_) => Err(ParseError::on_line(self.line, format!("`{name}` as guard"), "a predicate register")),
             None => Err(self.unknown_name(name, "a predicate register")),
         }
@@ -34,7 +34,7 @@ impl<'t> Decoder<'_, 't> {
     pub fn destination(&mut self, operand: &Operand<'t>, file: File) -> Result<Slot, Reject> {
         match operand {
             Operand::Name(Name { text, negated: false, offset: 0 }) => self.destination_name(text, file),
-            Operand::Element(vector, number) => fit(self.element(vector, *number)?, file),
+            Operand::Element(vector, number) => self.fit(self.element(vector, *number)?, file),
             _ => unsupported("the destination is not a register"),
         }
     }
@@ -56,7 +56,7 @@ impl<'t> Decoder<'_, 't> {
             return Ok(NO_SLOT);
         }
         match self.names.find(name) {
-            Some(Named::Register(register)) => fit(register, file),
+            Some(Named::Register(register)) => self.fit(register, file),
             Some(_) => unsupported(format!("`{name}` is not a register")),
             None => Err(self.unknown_name(name, "a register").into()),
         }
@@ -68,9 +68,14 @@ impl<'t> Decoder<'_, 't> {
     /// [`Reject`] if the operand cannot be a source of this file.
     pub fn source(&mut self, operand: &Operand<'t>, file: File) -> Result<(Slot, bool), Reject> {
         let wide = matches!(file, File::Long | File::Double);
+        let float = matches!(file, File::Single | File::Double) || self.class == Class::Float;
         let slot = match operand {
             Operand::Name(name) => return self.named_source(name, file),
-            Operand::Element(vector, number) => fit(self.element(vector, *number)?, file)?,
+            Operand::Integer(_) if float => return unsupported("an integer constant does not fit here"),
+            Operand::Float32(_) | Operand::Float64(_) | Operand::Decimal(_) if self.class == Class::Integer => {
+                return unsupported("a floating-point constant does not fit here");
+            }
+            Operand::Element(vector, number) => self.fit(self.element(vector, *number)?, file)?,
             Operand::Integer(value) => match file {
                 File::Pred => self.preset(PresetKey::Pred(*value != 0)),
                 File::Half => self.preset(PresetKey::Const32(*value as u32 & 0xffff)),
@@ -89,7 +94,8 @@ impl<'t> Decoder<'_, 't> {
             },
             Operand::Decimal(value) => match file {
                 File::Double | File::Long => self.preset(PresetKey::Const64(value.to_bits())),
-                File::Single | File::Word => self.preset(PresetKey::Const32((*value as f32).to_bits())),
+                File::Single => self.preset(PresetKey::Const32((*value as f32).to_bits())),
+                File::Word if self.class == Class::Float => self.preset(PresetKey::Const32((*value as f32).to_bits())),
                 _ => return unsupported("a decimal constant does not fit here"),
             },
             _ => return unsupported("has an unsupported form of operand"),
@@ -105,7 +111,7 @@ impl<'t> Decoder<'_, 't> {
             if name.offset != 0 {
                 return unsupported("a register with an offset is not an operand");
             }
-            return Ok((fit(register, file)?, name.negated));
+            return Ok((self.fit(register, file)?, name.negated));
         }
         if let Some((symbol, _)) = self.symbol(name.text) {
             let wide = match file {
@@ -114,6 +120,9 @@ impl<'t> Decoder<'_, 't> {
                 _ => return unsupported("an address does not fit here"),
             };
             return Ok((self.address_of(symbol, name.offset, wide), false));
+        }
+        if !self.takes_special && isa::register(name.text).is_some() {
+            return unsupported(format!("`{}` is a special register, which only `mov` reads", name.text));
         }
         match (isa::register(name.text), file) {
             (Some(isa::Register::Constant(special) | isa::Register::Constant64(special)), File::Word) => {
@@ -233,15 +242,32 @@ impl<'t> Decoder<'_, 't> {
     pub fn quad(&mut self, operand: &Operand<'t>) -> Result<Slot, Reject> {
         match operand {
             Operand::Name(name) => match self.names.find(name.text) {
-                Some(Named::Register(Register { bits: 128, slot })) => Ok(slot),
+                Some(Named::Register(Register { bits: 128, slot, .. })) => Ok(slot),
                 Some(_) => unsupported("needs a register of 128 bits"),
                 None => Err(self.unknown_name(name.text, "a register").into()),
             },
             Operand::Element(vector, number) => match self.element(vector, *number)? {
-                Register { bits: 128, slot } => Ok(slot),
+                Register { bits: 128, slot, .. } => Ok(slot),
                 _ => unsupported("needs a register of 128 bits"),
             },
             _ => unsupported("needs a register of 128 bits"),
+        }
+    }
+
+    /// Returns a register's row if its width fits the file's values.
+    fn fit(&self, register: Register, file: File) -> Result<Slot, Reject> {
+        let fits = match file {
+            File::Pred => register.bits == 1,
+            File::Half => matches!(register.bits, 8 | 16),
+            File::Word | File::Single => register.bits == 32,
+            File::Long | File::Double => register.bits == 64,
+        };
+        if !self.class.takes(register.class) {
+            unsupported("a register of this type does not fit here")
+        } else if fits {
+            Ok(register.slot)
+        } else {
+            unsupported(format!("a register of {} bits does not fit here", register.bits))
         }
     }
 
@@ -261,19 +287,4 @@ impl<'t> Decoder<'_, 't> {
 /// Whether a name is a special register of the PTX ISA that is not implemented.
 fn is_special(name: &str) -> bool {
     name.starts_with("%pm")
-}
-
-/// Returns a register's row if its width fits the file's values.
-fn fit(register: Register, file: File) -> Result<Slot, Reject> {
-    let fits = match file {
-        File::Pred => register.bits == 1,
-        File::Half => matches!(register.bits, 8 | 16),
-        File::Word | File::Single => register.bits == 32,
-        File::Long | File::Double => register.bits == 64,
-    };
-    if fits {
-        Ok(register.slot)
-    } else {
-        unsupported(format!("a register of {} bits does not fit here", register.bits))
-    }
 }

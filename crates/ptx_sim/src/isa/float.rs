@@ -199,11 +199,11 @@ fn round64(x: Number, rounding: Rounding) -> f64 {
     f64::from_bits(F64.pack(x, rounding))
 }
 
-fn add32(a: f32, b: f32, r: Rounding) -> f32 {
+pub fn add32(a: f32, b: f32, r: Rounding) -> f32 {
     round32(soft::add(single(a), single(b), r), r)
 }
 
-fn fma32(a: f32, b: f32, c: f32, r: Rounding) -> f32 {
+pub fn fma32(a: f32, b: f32, c: f32, r: Rounding) -> f32 {
     round32(soft::add(soft::multiply(single(a), single(b)), single(c), r), r)
 }
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::lift::File;
 use super::spelling::canonical;
 use super::table::{Row, Table};
-use super::{approximate, carry, compare, convert, float, half, integer, logic, moves, set, sign, warp};
+use super::{approximate, carry, compare, convert, float, half, integer, logic, mixed, moves, set, sign, video, warp};
 
 static TABLE: LazyLock<HashMap<String, Row>> = LazyLock::new(|| {
     let mut table = Table::default();
@@ -20,6 +20,8 @@ static TABLE: LazyLock<HashMap<String, Row>> = LazyLock::new(|| {
         sign::list,
         approximate::list,
         half::list,
+        mixed::list,
+        video::list,
         convert::list,
         moves::list,
         warp::list,
@@ -40,8 +42,10 @@ pub fn find(opcode: &str) -> Option<&'static Row> {
 /// An instruction of the table, for conformance tests and lists of supported instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// The opcode with its modifiers. `pack.…` and `unpack.…` are `mov` with a vector operand; `.r64.r32` after a
-    /// conversion are the widths of its registers where they exceed those of its types.
+    /// The opcode with its modifiers. `pack.…` and `unpack.…` are `mov` with a vector operand, and `min3` and `max3`
+    /// are `min` and `max` of three numbers. `video.…` is an instruction without its types, which are in the last
+    /// source with the parts of its operands. `.r64.r32` after a conversion are the widths of its registers where they
+    /// exceed those of its types.
     pub opcode: &'static str,
     /// Files of the destinations, without the carry flag.
     pub destinations: &'static [File],

@@ -125,7 +125,12 @@ pub(crate) fn space(word: &str) -> Option<Space> {
 
 /// Parses the words after `fence`: order and scope.
 pub(crate) fn fence(words: &[&str]) -> Option<(Order, Scope)> {
-    let [order, scope] = *words else { return None };
+    let (order, scope) = match *words {
+        // The words come in any order, and the order of the fence is `.acq_rel` if the text has none.
+        [scope] => ("acq_rel", scope),
+        [order @ ("sc" | "acq_rel" | "acquire" | "release"), scope] | [scope, order] => (order, scope),
+        _ => return None,
+    };
     let order = match order {
         "sc" => Order::SeqCst,
         "acq_rel" => Order::AcqRel,
@@ -259,6 +264,9 @@ mod tests {
         assert!(modifiers(&["global", "strange", "b32"]).is_none());
         assert!(modifiers(&["global", "L2::cache_hint", "b32"]).is_some_and(|m| m.cache_hint));
         assert_eq!(fence(&["acq_rel", "gpu"]), Some((Order::AcqRel, Scope::Gpu)));
+        assert_eq!(fence(&["gpu", "sc"]), Some((Order::SeqCst, Scope::Gpu)));
+        assert_eq!(fence(&["cta"]), Some((Order::AcqRel, Scope::Cta)));
+        assert_eq!((fence(&["sc"]), fence(&["cta", "gpu"])), (None, None));
         assert_eq!(membar(&["gl"]), Some((Order::SeqCst, Scope::Gpu)));
     }
 

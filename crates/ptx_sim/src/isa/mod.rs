@@ -19,16 +19,18 @@ pub(crate) mod lift;
 mod logic;
 pub(crate) mod matrix;
 pub(crate) mod memory;
+mod mixed;
 mod moves;
 mod set;
 mod sign;
 mod soft;
 pub(crate) mod special;
-mod spelling;
+pub(crate) mod spelling;
 pub(crate) mod table;
 #[cfg(test)]
 mod testing;
 pub(crate) mod texture;
+pub(crate) mod video;
 mod warp;
 
 pub use facts::Fidelity;

@@ -21,7 +21,7 @@ pub fn canonical(opcode: &str) -> String {
 }
 
 /// Whether a word of an opcode is the type of an operand, such as `u32`, `f16x2`, `e4m3x4` and `ue8m0x2`.
-fn is_type(word: &str) -> bool {
+pub fn is_type(word: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let one = word.rsplit_once('x').filter(|(_, count)| digits(count)).map_or(word, |(one, _)| one);
     if matches!(one, "pred" | "tf32") {

@@ -9,6 +9,7 @@ mod literal;
 mod module;
 mod parser;
 mod statement;
+mod target;
 pub mod tree;
 
 pub use error::ParseError;

@@ -4,6 +4,7 @@ use super::error::ParseError;
 use super::expand;
 use super::lexer::Kind;
 use super::parser::Parser;
+use super::target;
 use super::tree::{Body, Function, Initial, Module, Operand, Variable};
 use crate::files::{Recorded, unescape};
 use std::collections::HashMap;
@@ -56,10 +57,22 @@ impl<'t> Parser<'t> {
         let directive = self.advance()?;
         match directive.text {
             ".version" => {
+                let at = self.token;
                 module.version = self.version()?;
+                if !target::is_version(module.version) {
+                    return Err(self.error_at(at, "a version of PTX up to 9.5"));
+                }
             }
             ".target" => {
+                let at = self.token;
                 module.target = self.word("an architecture such as `sm_90`")?;
+                match target::first_version(module.target) {
+                    None => return Err(self.error_at(at, "an architecture such as `sm_90`")),
+                    Some((major, minor)) if module.version < (major, minor) => {
+                        return Err(self.error_at(at, format!("`.version {major}.{minor}` or later for it")));
+                    }
+                    Some(_) => {}
+                }
                 while self.eat(",")? {
                     self.word("an option of `.target`")?;
                 }

@@ -105,3 +105,16 @@ fn old_targets_have_votes_and_shuffles_without_a_mask() {
     let text = ".version 6.4\n.target sm_70\n.address_size 64\n.entry k() { .reg .pred p, q; vote.all.pred p, q; }";
     assert_eq!(Program::parse(text).expect("PTX").unsupported().count(), 1);
 }
+
+#[test]
+fn parts_of_registers_and_further_forms() {
+    let body = "mov.b32 %r2, 0x01020304; vadd4.u32.u32.u32.add %r2, %r2, 0x01010101, 100; // 2 + 3 + 4 + 5 + 100
+        mov.b32 %r3, 0x00050000; vsub2.u32.u32.u32 %r3.h0, %r3.h31, 2, 0xff0000ff; // 5 - 2 in the lower half
+        vadd.s32.u32.u32 %r4, %r3.h0, %r2.b0; lop3.or.b32 %r5|%p1, %r4, 117, 0, 0x3c, 0;
+        selp.b32 %r6, 1, 0, %p1; shl.b32 %r6, %r6, 16; add.u32 %r4, %r4, %r6; st.global.u32 [%rd1], %r4;";
+    assert_eq!(computed(HEADER, "", body), [117]);
+    let body = "multimem.red.global.add.u32 [%rd1], 5; multimem.ld_reduce.relaxed.sys.global.add.u32 %r2, [%rd1];
+        multimem.st.global.u32 [%rd1], %r2; mov.v2.f32 {%f1, %f2}, {1.0, 2.0}; min.f32 %f3, %f1, %f2, 0f3E800000;
+        mov.b32 %r3, %f3; add.u32 %r3, %r3, %r2; st.global.u32 [%rd1], %r3;";
+    assert_eq!(computed(HEADER, "", body), [0.25f32.to_bits() + 5]);
+}

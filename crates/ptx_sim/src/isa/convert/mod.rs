@@ -2,7 +2,9 @@
 
 mod between_floats;
 mod integers;
+mod limited;
 mod narrow;
+mod tiny;
 
 use super::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
 use super::soft::{F64, Format, Rounding};
@@ -21,6 +23,8 @@ pub fn list(t: &mut Table) {
     integers::list(t);
     between_floats::list(t);
     narrow::list(t);
+    limited::list(t);
+    tiny::list(t);
 }
 
 fn pack(format: Format, x: f64, rounding: Rounding) -> u64 {

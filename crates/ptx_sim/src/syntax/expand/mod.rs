@@ -1,7 +1,8 @@
 //! Rewrites a parsed module to the forms that decoding has: a vector register becomes the list of its elements, a
 //! register plus a constant becomes an addition, parameters in registers become parameters in memory, and a `vote` or
-//! `shfl` of old targets becomes one of the active lanes.
+//! `shfl` of old targets becomes one of the active lanes. A `lop3` with a predicate becomes three instructions.
 
+mod lookups;
 mod masks;
 mod scopes;
 
@@ -38,6 +39,9 @@ const RESULTS: [&str; 16] = [
 
 /// Name of the register for the mask of active lanes.
 const MASK: &str = "active lanes";
+
+/// Name of the register for the result of a `lop3` that also has a predicate.
+const LOOKED_UP: &str = "looked up";
 
 /// Types of a function's results and of its parameters.
 type Signature<'t> = (Vec<&'t str>, Vec<&'t str>);
@@ -77,6 +81,7 @@ fn needs(body: &Body<'_>, without_mask: bool) -> bool {
         Statement::Registers(registers) => registers.lanes > 1,
         // Whether its parameters are in registers is not known before its names are.
         Statement::Instruction(instruction) if is_call(instruction.opcode) => true,
+        Statement::Instruction(instruction) if lookups::comparison(instruction.opcode).is_some() => true,
         Statement::Instruction(instruction) if without_mask && masks::with_mask(instruction.opcode).is_some() => true,
         Statement::Instruction(instruction) => {
             let with_offset = |operand: &Operand<'_>| matches!(operand, Operand::Name(name) if name.offset != 0);
@@ -188,7 +193,8 @@ impl<'t> Expansion<'_, 't> {
         let added: Vec<usize> = (0..operands.len()).filter(|&i| !call && self.sum(&operands[i]).is_some()).collect();
         let passed = if call { self.passed(&operands) } else { None };
         let masked = if self.without_mask { masks::with_mask(instruction.opcode) } else { None };
-        if added.is_empty() && passed.is_none() && masked.is_none() {
+        let predicate = lookups::comparison(instruction.opcode).is_some();
+        if added.is_empty() && passed.is_none() && masked.is_none() && !predicate {
             if changed {
                 instruction.operands = self.span(operands);
             }
@@ -208,6 +214,18 @@ impl<'t> Expansion<'_, 't> {
             self.push(place, "activemask.b32", [name(MASK)]);
             operands.push(name(MASK));
             instruction.opcode = masked;
+        }
+        if let (Some(with), [Operand::Pair(to, p), a, b, c, table, q]) =
+            (lookups::comparison(instruction.opcode), &operands[..])
+        {
+            let (to, p) = (*to, *p);
+            let inputs = [name(LOOKED_UP), a.clone(), b.clone(), c.clone(), table.clone()];
+            let q = q.clone();
+            self.register(LOOKED_UP, "b32", place.line);
+            self.push(place, "lop3.b32", inputs);
+            self.push(place, with, [name(p), name(LOOKED_UP), Operand::Integer(0), q]);
+            instruction.opcode = "mov.b32";
+            operands = vec![name(to), name(LOOKED_UP)];
         }
         let mut loads = Vec::new();
         if let Some(passed) = passed {
