@@ -275,6 +275,7 @@ fn checks_are_chosen_before_the_target_or_after_it() {
     assert_eq!(code(&[], &["--atomics", "ptx", "--workers", "1", "--profile", "a100"]), Some(1));
     refused(&["check", &race, "--checks", "races"], 2, &["--checks", "race", "uninit"]);
     refused(&["check", &race, "--same-value", "maybe"], 2, &["--same-value", "maybe"]);
+    refused(&["check", &race, "--volatile", "maybe"], 2, &["--volatile", "maybe"]);
     refused(&["check", "vecadd", "--seeds", "0"], 2, &["--seeds"]);
 
     let same = program("fail/race_same_value.ptx");

@@ -62,19 +62,23 @@
 //! # What every run checks
 //!
 //! Every run checks that each access lies in a live allocation (or variable, frame, or the block's shared memory), is
-//! aligned, and is allowed in its state space; that the threads of a block reach the same barriers; that the masks of
-//! `*.sync` instructions name lanes that arrive, and shuffles read from lanes that participate; that asynchronous
-//! copies are waited for before their bytes are used, and mbarriers are used correctly. It also detects traps, failed
+//! aligned, and is allowed in its state space; that the threads of a block that have not exited reach the same
+//! barriers, as PTX counts them since sm_70 (`if (tid % 2 == 0) __syncthreads();` at a kernel's end is not reported,
+//! because the other threads exit); that the masks of `*.sync` instructions name lanes that arrive, and shuffles read
+//! from lanes that participate; that asynchronous copies are waited for before their bytes are used, and mbarriers are
+//! used correctly. It also detects traps, failed
 //! assertions, unbounded recursion, and blocks none of whose threads can make progress. A violation ends the launch
-//! with a [`Stop`] or, where PTX merely leaves a value undefined, becomes a [`Finding`] in the [`Report`].
+//! with a [`Stop`] or, where PTX merely leaves a value undefined, becomes a [`Finding`] in the [`Report`]. With
+//! [`Config::keep_going`], so does a faulty access to memory, which then has no effect.
 //!
 //! [`Checks::race`] adds data races on shared and global memory by PTX's memory model, between blocks and within warps.
 //! It takes into account the order created by barriers, `*.sync` instructions, fences, flags, locks and tickets, and
 //! the scopes of atomics and fences. A launch that is checked for races runs on one worker. The checker also reports
 //! writes to memory that the launch reads by `ld.global.nc`, ordered or not, and bulk copies from shared memory whose
 //! last write no `fence.proxy.async` follows. [`Checks::atomics`] selects how atomics without an ordering are
-//! interpreted, [`Checks::same_value_writes`] whether equal values race. As with every dynamic checker, the findings
-//! depend on this run's inputs; its other limits are listed in `src/check/race/mod.rs`.
+//! interpreted, [`Checks::same_value_writes`] whether equal values race, [`Checks::volatile`] whether volatile accesses
+//! do. As with every dynamic checker, the findings depend on this run's inputs; its other limits are listed in
+//! `src/check/race/mod.rs`.
 //!
 //! [`Checks::uninit`] adds uninitialised values in global, shared and local memory and in registers, where they affect
 //! a branch, an address, a barrier, an atomic, printed output or global memory. Reading or copying them is not a
@@ -152,7 +156,7 @@ pub mod trace;
 
 pub use accesses::{Accesses, Effect, Sites};
 pub use check::Checks;
-pub use check::race::{Atomics, SameValue};
+pub use check::race::{Atomics, SameValue, Volatile};
 pub use count::{Counters, InstructionCounters};
 pub use diagnostics::Style;
 pub use fidelity::Fidelity;

@@ -117,6 +117,8 @@ pub struct Stop(Box<Details>);
 struct Details {
     kind: StopKind,
     diagnostic: Diagnostic,
+    /// The lane of the thread, if one access of one lane is at fault.
+    lane: Option<usize>,
     printed: String,
     findings: Vec<Finding>,
 }
@@ -175,7 +177,7 @@ impl Finding {
 
 impl Stop {
     pub(crate) fn new(kind: StopKind, diagnostic: Diagnostic) -> Self {
-        Self(Box::new(Details { kind, diagnostic, printed: String::new(), findings: Vec::new() }))
+        Self(Box::new(Details { kind, diagnostic, lane: None, printed: String::new(), findings: Vec::new() }))
     }
 
     pub(crate) fn usage(code: &'static str, title: impl Into<String>) -> Self {
@@ -190,6 +192,15 @@ impl Stop {
     /// Adds a place that is involved.
     pub(crate) fn relate(&mut self, what: &str, place: Place) {
         self.0.diagnostic.related.push((what.to_owned(), place));
+    }
+
+    pub(crate) fn by_lane(mut self, lane: usize) -> Self {
+        self.0.lane = Some(lane);
+        self
+    }
+
+    pub(crate) fn lane(&self) -> Option<usize> {
+        self.0.lane
     }
 
     pub(crate) fn with_run(mut self, printed: String, findings: Vec<Finding>) -> Self {
@@ -318,8 +329,15 @@ const CUDA_HEADERS: [&str; 47] = [
     "surface_indirect_functions", "surface_types", "texture_indirect_functions", "texture_types",
 ];
 
-/// Returns the name in the form of the source language.
+/// Returns the name in the form of the source language, Rust or C++, without the types of parameters.
 pub(crate) fn demangled(name: &str) -> String {
+    if let (Err(_), true) = (rustc_demangle::try_demangle(name), name.starts_with("_Z"))
+        && let Ok(symbol) = cpp_demangle::Symbol::new(name.as_bytes())
+        && let Ok(readable) =
+            symbol.demangle_with_options(&cpp_demangle::DemangleOptions::new().no_params().no_return_type())
+    {
+        return readable;
+    }
     format!("{:#}", rustc_demangle::demangle(name))
 }
 
@@ -343,6 +361,17 @@ impl fmt::Display for Triple {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_those_of_the_source() {
+        assert_eq!(demangled("_ZN6kernel3sum17h0123456789abcdefE"), "kernel::sum");
+        assert_eq!(demangled("_Z3addPKfS0_Pfi"), "add");
+        assert_eq!(demangled("_ZN3app6reduceIfLi256EEEvPKT_PS1_"), "app::reduce<float, 256>");
+        assert_eq!(demangled("_ZZ6reducePfE4tile"), "reduce(float*)::tile");
+        for name in ["reduce", "_Z", "_Znonsense", "_ZN", ""] {
+            assert_eq!(demangled(name), name);
+        }
+    }
 
     #[test]
     fn headers_of_cuda_and_of_the_user() {

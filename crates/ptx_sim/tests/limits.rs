@@ -1,6 +1,6 @@
 //! Programs that exceed the host's memory, its time, or a device's resources. Each ends with a code.
 
-use ptx_sim::{Checks, Config, Launch, Machine, Program, Report, Stop};
+use ptx_sim::{Checks, Config, Launch, Machine, Profile, Program, Report, Stop};
 
 fn module(rest: &str) -> String {
     format!(".version 8.7\n.target sm_90\n.address_size 64\n{rest}")
@@ -195,4 +195,45 @@ fn a_variable_that_fills_memory_is_not_touched() {
         .reg .b32 %r1; ld.global.u32 %r1, [big+7999999996]; st.global.u32 [big+4], %r1; ret; }";
     // A host without overcommit may refuse the allocation.
     launch(Config::default(), text, 1).1.map(drop).unwrap_or_else(|stop| assert_eq!(stop.code(), "out-of-memory"));
+}
+
+#[test]
+fn a_grid_that_does_not_fit_is_named_where_its_blocks_wait_for_each_other() {
+    let text = ".visible .entry k(.param .u64 p) {
+            .reg .pred %q; .reg .b32 %r<3>; .reg .b64 %a;
+            .shared .align 4 .b8 large[48000];
+            ld.param.u64 %a, [p];
+            mov.u32 %r2, %nctaid.x;
+            st.shared.u32 [large], %r2;
+            atom.global.add.u32 %r1, [%a], 1;
+            AGAIN: ld.volatile.global.u32 %r1, [%a];
+            setp.lt.u32 %q, %r1, 32000;
+            @%q bra AGAIN;
+            ret; }";
+    let profile = Profile::named("a100").expect("profile");
+    // Three blocks fit on each of 108 multiprocessors.
+    let stop = launch(Config { profile: profile.clone(), ..Config::default() }, text, 1000).1.expect_err("stuck");
+    let report = stop.to_string();
+    assert_eq!(stop.code(), "livelock", "{report}");
+    assert!(report.contains("676 of the grid's 1000 blocks have not started"), "{report}");
+    assert!(report.contains("at most 324 blocks"), "{report}");
+    let stop = launch(Config { profile, ..Config::default() }, text, 324).1.expect_err("stuck");
+    assert!(stop.code() == "livelock" && !stop.to_string().contains("have not started"), "{stop}");
+}
+
+#[test]
+fn a_grid_barrier_without_a_cooperative_launch_is_named() {
+    let text = |register: &str| {
+        format!(
+            ".visible .entry k(.param .u64 p) {{
+                .reg .pred %q; .reg .b32 %r<3>;
+                mov.u32 %r1, {register};
+                setp.ne.u32 %q, %r1, 0;
+                @%q ret;
+                trap; }}"
+        )
+    };
+    let report = |register| launch(Config::default(), &text(register), 1).1.expect_err("a trap").to_string();
+    assert!(report("%envreg2").contains("`grid.sync()` traps"), "{}", report("%envreg2"));
+    assert!(!report("%tid.y").contains("grid.sync"), "{}", report("%tid.y"));
 }

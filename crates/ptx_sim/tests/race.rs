@@ -91,3 +91,91 @@ fn look_back_over_ten_thousand_blocks() {
     machine.read(sums + 4 * 9999, &mut last).expect("read");
     assert_eq!(u32::from_le_bytes(last), 9999 * 10_000 / 2);
 }
+
+/// Bugs that only an order of blocks shows which no simple rule gives, as the text of a kernel of four blocks.
+const RARE: [(&str, &str); 3] = [
+    (
+        "the first block reads what the last one has published without a release",
+        "setp.eq.b32 %p2, %r1, 3;
+        @%p2 bra WRITE;
+        setp.ne.b32 %p2, %r1, 0;
+        @%p2 ret;
+        ld.relaxed.gpu.global.u32 %r3, [%rd1];
+        setp.eq.b32 %p3, %r3, 0;
+        @%p3 ret;
+        ld.global.u32 %r4, [%rd1+4];
+        st.global.u32 [%rd1+8], %r4;
+        ret;
+WRITE:
+        st.global.u32 [%rd1+4], 42;
+        st.relaxed.gpu.global.u32 [%rd1], 1;
+        ret;
+        }",
+    ),
+    (
+        "two blocks announce themselves before either looks",
+        "setp.gt.u32 %p2, %r1, 1;
+        @%p2 ret;
+        setp.eq.b32 %p2, %r1, 0;
+        selp.b32 %r3, 0, 4, %p2;
+        cvt.u64.u32 %rd2, %r3;
+        add.s64 %rd2, %rd1, %rd2;
+        xor.b32 %r3, %r3, 4;
+        cvt.u64.u32 %rd3, %r3;
+        add.s64 %rd3, %rd1, %rd3;
+        atom.relaxed.gpu.global.exch.b32 %r4, [%rd2], 1;
+        ld.relaxed.gpu.global.u32 %r5, [%rd3];
+        setp.eq.b32 %p3, %r5, 0;
+        @%p3 ret;
+        st.global.u32 [%rd1+8], %r1;
+        ret;
+        }",
+    ),
+    (
+        "three blocks pass a token backwards",
+        "setp.eq.b32 %p2, %r1, 3;
+        @%p2 bra WRITE;
+        ld.relaxed.gpu.global.u32 %r3, [%rd1];
+        sub.u32 %r4, 2, %r1;
+        setp.ne.b32 %p2, %r3, %r4;
+        @%p2 ret;
+        add.u32 %r3, %r3, 1;
+        st.relaxed.gpu.global.u32 [%rd1], %r3;
+        setp.ne.b32 %p2, %r1, 0;
+        @%p2 ret;
+WRITE:
+        st.global.u32 [%rd1+4], %r1;
+        ret;
+        }",
+    ),
+];
+
+#[test]
+fn few_seeds_find_what_depends_on_the_order_of_blocks() {
+    for (name, body) in RARE {
+        let text = format!(
+            ".version 7.8 .target sm_75 .address_size 64
+            .visible .entry k(.param .u64 words) {{
+                .reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %rd<4>;
+                ld.param.b64 %rd1, [words];
+                mov.u32 %r1, %ctaid.x;
+                mov.u32 %r2, %tid.x;
+                setp.ne.b32 %p1, %r2, 0;
+                @%p1 ret;
+                {body}"
+        );
+        let program = Program::parse(&text).expect("PTX");
+        let finds = |seed: Option<u64>| {
+            let checks = Checks { race: true, ..Checks::NONE };
+            let mut machine = Machine::new(Config { checks, seed, ..Config::default() });
+            let words = machine.alloc(64, "words").expect("alloc");
+            let params = [words.to_le_bytes().to_vec()];
+            let (grid, block) = ([4, 1, 1], [32, 1, 1]);
+            let launch = Launch { entry: "k", grid, block, params: &params, ..Launch::default() };
+            !machine.launch(&program, &launch).expect("launch").findings.is_empty()
+        };
+        assert!(!finds(None), "{name}: the order without a seed does not show it");
+        let found = (1..=20).filter(|&seed| finds(Some(seed))).count();
+        assert!(found >= 1, "{name}: found by {found} of 20 seeds");
+    }
+}

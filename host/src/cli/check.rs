@@ -7,7 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Command, FromArgMatches};
 use ladders::error::Error;
 use ladders::kernels::{self, Family, failing};
-use rustwarp::backend::{Atomics, CHECKERS, Checker, Checkers, Checks, Choice, SameValue};
+use rustwarp::backend::{Atomics, CHECKERS, Checker, Checkers, Checks, Choice, SameValue, Volatile};
 use rustwarp::diagnostic::{Diagnostic, note};
 use rustwarp::ptx::Image;
 
@@ -34,9 +34,14 @@ struct How {
     /// auto: source for PTX written by LLVM, which drops the source's ordering [default: auto]
     #[arg(long, value_parser = str::parse::<Atomics>)]
     atomics: Option<Atomics>,
-    /// How the race checker treats same-value writes to one address: report or ignore [default: report]
+    /// How the race checker treats writes of one value to one address by several instructions or warps: report or
+    /// ignore. Lanes of one store that write the same value never race [default: report]
     #[arg(long, value_parser = str::parse::<SameValue>)]
     same_value: Option<SameValue>,
+    /// How the race checker interprets volatile accesses: strong (they are relaxed atomic accesses, as PTX defines
+    /// them) or weak (they race, as in C++) [default: strong]
+    #[arg(long, value_parser = str::parse::<Volatile>)]
+    volatile: Option<Volatile>,
     #[command(flatten)]
     simulation: simulation::Options,
 }
@@ -65,13 +70,15 @@ impl How {
             checks: if self.checks.is_empty() { others.checks } else { self.checks },
             atomics: self.atomics.or(others.atomics),
             same_value: self.same_value.or(others.same_value),
+            volatile: self.volatile.or(others.volatile),
             simulation: self.simulation.or(others.simulation),
         }
     }
 
     fn checks(&self) -> Checks {
         let (atomics, same_value) = (self.atomics.unwrap_or_default(), self.same_value.unwrap_or_default());
-        let default = Checkers { atomics, same_value, ..Checkers::default() };
+        let volatile = self.volatile.unwrap_or_default();
+        let default = Checkers { atomics, same_value, volatile, ..Checkers::default() };
         if self.checks.is_empty() {
             return Checks::On(default);
         }

@@ -22,6 +22,9 @@ pub(super) struct Options {
     /// Stop a launch after N warp instructions, as a fault, so that a kernel that loops forever ends
     #[arg(long, value_name = "N", value_parser = number::positive::<u64>)]
     pub fuel: Option<u64>,
+    /// Report a faulty access to memory and go on: a load gives 0, a write has no effect
+    #[arg(long)]
+    pub keep_going: bool,
     /// Write the findings as SARIF 2.1.0, which CI systems show on a pull request; also if there are none
     #[arg(long, value_name = "FILE")]
     pub sarif: Option<PathBuf>,
@@ -35,6 +38,7 @@ impl Options {
             profile: self.profile.or(others.profile),
             workers: self.workers.or(others.workers),
             fuel: self.fuel.or(others.fuel),
+            keep_going: self.keep_going || others.keep_going,
             sarif: self.sarif.or(others.sarif),
         }
     }
@@ -44,11 +48,13 @@ impl Options {
         if self.sarif.is_some() && device.info().is_gpu() {
             return Err(Error::Usage("--sarif needs the simulator's checks: add --device sim".to_owned()));
         }
-        if self.seeds.is_none() && self.profile.is_none() && self.workers.is_none() && self.fuel.is_none() {
+        let limits = self.workers.is_none() && self.fuel.is_none() && !self.keep_going;
+        if self.seeds.is_none() && self.profile.is_none() && limits {
             return Ok(());
         }
         if device.info().is_gpu() {
-            let text = "--seeds, --profile, --workers and --fuel are options of the simulator: add --device sim";
+            let text = "--seeds, --profile, --workers, --fuel and --keep-going are options of the simulator: add \
+                --device sim";
             return Err(Error::Usage(text.to_owned()));
         }
         Ok(device.simulate(&self.with_seed(None))?)
@@ -56,7 +62,8 @@ impl Options {
 
     /// The options for one schedule.
     pub fn with_seed(&self, seed: Option<u64>) -> Simulation {
-        Simulation { seed, profile: self.profile.clone(), workers: self.workers, fuel: self.fuel }
+        let (profile, keep_going) = (self.profile.clone(), self.keep_going);
+        Simulation { seed, profile, workers: self.workers, fuel: self.fuel, keep_going }
     }
 
     /// Checks that the file can be written, before there are findings.

@@ -19,7 +19,7 @@ pub use every_run::EVERY_RUN;
 pub(crate) use table::Several;
 pub use table::{Checker, Code, Severity};
 
-use race::{Atomics, SameValue};
+use race::{Atomics, SameValue, Volatile};
 use table::checkers;
 
 checkers! {

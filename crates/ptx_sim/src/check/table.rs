@@ -93,12 +93,19 @@ macro_rules! checkers {
             pub atomics: Option<Atomics>,
             /// How unordered stores of the same value are treated.
             pub same_value_writes: SameValue,
+            /// How volatile accesses are interpreted.
+            pub volatile: Volatile,
         }
 
         impl Checks {
             /// No optional checkers.
             pub const NONE: Self =
-                Self { $($field: false,)* atomics: None, same_value_writes: SameValue::Report };
+                Self {
+                    $($field: false,)*
+                    atomics: None,
+                    same_value_writes: SameValue::Report,
+                    volatile: Volatile::Strong,
+                };
             /// The checkers that are on by default: those whose findings are defects. The others report what may be
             /// intended, and are switched on by name.
             pub const DEFECTS: Self = Self { $($field: $default,)* ..Self::NONE };

@@ -36,6 +36,12 @@ pub fn check<O: Observer>(
             return Err(context.misaligned(bad(step, part, shape, lanes::first(wrong))));
         }
     }
+    if space == Space::Shared
+        && low < context.gap.end
+        && let Some(lane) = context.in_gap(addresses, mask, bytes)
+    {
+        return Err(context.bad_shared(bad(step, part, shape, lane)));
+    }
     let over = |end: u64| lanes::first(lanes::select(mask, |lane| !fits(addresses[lane], bytes, 0, end)));
     match space {
         Space::Shared if !fits(high, bytes, 0, context.shared_bytes) => {

@@ -80,7 +80,8 @@ pub fn shared_end<O: Observer>(
     let bad = wanted.aligned(worker.context, who, Space::Shared)?;
     let key = place_of(worker.context, block, wanted.address);
     let fits = |key: &Key| key.offset.checked_add(wanted.bytes).is_some_and(|end| end <= worker.context.shared_bytes);
-    let Some(key) = key.filter(fits) else { return Err(worker.context.bad_shared(bad)) };
+    let whole = |key: &Key| worker.context.in_gap(&[key.offset; LANES], 1, wanted.bytes).is_none();
+    let Some(key) = key.filter(fits).filter(whole) else { return Err(worker.context.bad_shared(bad)) };
     let resident = key.block == block.ticket || worker.resident.iter().flatten().any(|b| b.ticket == key.block);
     if resident { Ok(key) } else { Err(worker.context.ended(who, key.block)) }
 }

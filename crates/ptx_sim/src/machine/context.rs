@@ -5,19 +5,22 @@ use super::launch::{Launch, Setup};
 use super::module::Module;
 use super::stillness::Stillness;
 use super::validate::Placed;
+use crate::lanes;
 use crate::memory::Memory;
 use crate::observe::{Findings, Setting, thread_id};
 use crate::program::flow::Flow;
 use crate::program::{Layout, Program};
 use crate::registers::LANES;
 use crate::stop::Stop;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 /// State that all workers of a launch share.
 pub struct Context<'a> {
     pub setting: Setting<'a>,
+    /// Addresses of shared memory that belong to no variable: see [`Layout::gap`].
+    pub gap: Range<u64>,
     /// Index of the program among those that the machine has loaded.
     pub module: usize,
     pub entry: u32,
@@ -113,14 +116,16 @@ impl<'a> Context<'a> {
             let id = |lane| thread_id(launch.block, warp, lane);
             std::array::from_fn(|axis| std::array::from_fn(|lane| id(lane)[axis]))
         });
+        let gap = layout.gap();
         Self {
             setting: Setting {
                 program,
                 memory,
-                shared_bytes: layout.static_bytes + launch.dynamic_shared,
+                shared_bytes: layout.dynamic_start + launch.dynamic_shared,
                 layout,
                 block: launch.block,
             },
+            gap,
             module: module.number,
             entry,
             flows: module.flows.clone(),
@@ -163,6 +168,19 @@ impl<'a> Context<'a> {
         let first = [cluster % x, cluster / x % y, cluster / x / y];
         let within = [rank % cx, rank / cx % cy, rank / cx / cy];
         std::array::from_fn(|axis| (first[axis] * u64::from(self.cluster[axis]) + within[axis]) as u32)
+    }
+
+    /// Returns the bytes of shared memory of a block as limits and registers count it, without the gap.
+    pub fn counted_shared(&self) -> u64 {
+        self.layout.static_bytes + self.dynamic_bytes
+    }
+
+    /// Returns the first lane whose bytes lie between static and dynamic shared memory, at least in part.
+    #[cold]
+    pub fn in_gap(&self, addresses: &[u64; LANES], mask: u32, bytes: u64) -> Option<usize> {
+        let touches = |start: u64| start < self.gap.end && start.saturating_add(bytes) > self.gap.start;
+        let lanes = lanes::select(mask, |lane| touches(addresses[lane]));
+        (lanes != 0).then(|| lanes::first(lanes))
     }
 
     /// Returns the number of host threads that the launch uses.

@@ -4,10 +4,11 @@ use super::context::Context;
 use super::step::Step;
 use super::warp::Split;
 use super::{afford, asynchronous, barriers, calls, collectives, discard, matrix};
+use crate::isa::special::Special;
 use crate::lanes;
 use crate::observe::{Observer, Shadow, Site};
 use crate::program::flow::NOWHERE;
-use crate::program::{Async, Inst, Op};
+use crate::program::{Async, Function, Inst, Op, Preset};
 use crate::stop::{Diagnostic, Stop, StopKind};
 
 /// Executes a control instruction. Returns the split that continues if the warp stays together.
@@ -30,7 +31,15 @@ pub fn execute<O: Observer>(step: &mut Step<'_, '_, O>, mut split: Split, inst: 
             let opcode = step.context().program.opcodes.get(inst.opcode as usize);
             let opcode = opcode.map_or("trap", String::as_str);
             let title = format!("the kernel executed `{opcode}`: a panic, or code that should be unreachable");
-            return Err(step.fault(lanes::first(step.mask), "trap", title));
+            let mut diagnostic = Diagnostic::new("trap", title);
+            if step.context().workspace == 0 && reads_workspace(&step.context().program.functions, step.at.site) {
+                diagnostic.notes.push("the launch is not cooperative, so `grid.sync()` traps".to_owned());
+                diagnostic.help = Some(
+                    "launch cooperatively: `cudaLaunchCooperativeKernel`, or `--cooperative` on the command line"
+                        .to_owned(),
+                );
+            }
+            return Err(step.context().fault(step.who(lanes::first(step.mask)), diagnostic));
         }
         Op::Unsupported(what) => {
             let mut diagnostic = Diagnostic::new("unsupported", what.clone());
@@ -83,6 +92,18 @@ pub fn execute<O: Observer>(step: &mut Step<'_, '_, O>, mut split: Split, inst: 
         Op::Async(op) => asynchronous::execute(step, split, op),
         _ => Ok(Some(Split { pc: split.pc + 1, ..split })),
     }
+}
+
+/// Whether the function of an instruction reads the address of the workspace of a cooperative launch.
+fn reads_workspace(functions: &[Function], site: Site) -> bool {
+    let reads = |preset: &Preset| {
+        let special = match preset {
+            Preset::Special32(_, special) | Preset::Special64(_, special) => *special,
+            _ => return false,
+        };
+        matches!(special, Special::Envreg(1 | 2))
+    };
+    functions.get(site.function as usize).is_some_and(|function| function.preset.iter().any(reads))
 }
 
 fn meeting(context: &Context<'_>, site: Site) -> Option<u32> {

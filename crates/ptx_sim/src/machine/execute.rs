@@ -6,12 +6,12 @@ use super::position::At;
 use super::step::Step;
 use super::warp::{Split, State, Warp};
 use super::worker::Worker;
-use super::{atomics, barriers, blocked, calls, collectives, control, matrix, texture};
+use super::{atomics, barriers, blocked, calls, collectives, control, keep_going, matrix, texture};
 use crate::lanes;
 use crate::level::{Host, Task};
 use crate::memory::address;
 use crate::observe::{Observer, Shadow, Site};
-use crate::program::{BarrierKind, Op, Space, Timer};
+use crate::program::{BarrierKind, Op, Order, Space, Timer};
 use crate::registers::Registers;
 use crate::stop::Stop;
 
@@ -268,18 +268,34 @@ impl<O: Observer> Worker<'_, O> {
                 Op::Load(access) => {
                     let mut mask = mask;
                     while mask != 0 {
-                        let (step, registers) = (step!(mask), &mut *registers);
-                        mask &= !host.perform(&mut Carried { step, registers, access })?;
+                        let (step, rows) = (step!(mask), &mut *registers);
+                        let done = host.perform(&mut Carried { step, registers: rows, access });
+                        mask &= !done.or_else(|stop| step!(mask).load_without(stop, registers, access))?;
+                    }
+                    if access.order != Order::Weak && self.schedule.preempts() {
+                        pc += 1;
+                        break Left::Fuel;
                     }
                 }
                 Op::Store(access) => {
                     let mut mask = mask;
                     while mask != 0 {
                         let (step, registers) = (step!(mask), &*registers);
-                        mask &= !host.perform(&mut Carried { step, registers, access })?;
+                        let done = host.perform(&mut Carried { step, registers, access });
+                        mask &= !done.or_else(|stop| step!(mask).store_without(stop))?;
+                    }
+                    if access.order != Order::Weak && self.schedule.preempts() {
+                        pc += 1;
+                        break Left::Fuel;
                     }
                 }
-                Op::Atomic(atomic) => atomics::execute(&mut step!(mask), registers, atomic)?,
+                Op::Atomic(atomic) => {
+                    keep_going::atomic(&mut step!(mask), registers, atomic)?;
+                    if self.schedule.preempts() {
+                        pc += 1;
+                        break Left::Fuel;
+                    }
+                }
                 Op::Matrix(matrix) => {
                     if mask != u32::MAX {
                         break Left::Control(mask);

@@ -39,7 +39,7 @@ impl Context<'_> {
     pub fn stop(&self, kind: StopKind, who: Who, diagnostic: Diagnostic) -> Stop {
         let thread = self.thread(self.block_id(who.block), who.warp, who.lane);
         let place = Place::of(self.program, who.site.function, who.site.pc);
-        Stop::new(kind, Diagnostic { place: Some(place), thread: Some(thread), ..diagnostic })
+        Stop::new(kind, Diagnostic { place: Some(place), thread: Some(thread), ..diagnostic }).by_lane(who.lane)
     }
 
     /// Builds a stop for a fault of the program.
@@ -104,7 +104,7 @@ impl Context<'_> {
         let near = self.layout.describe(self.program, bad.address, self.shared_bytes);
         let title = format!("{} is out of bounds: {near}", bad.words());
         let mut diagnostic = Diagnostic::new("out-of-bounds", title);
-        diagnostic.notes.push(format!("the block has {} bytes of shared memory", self.shared_bytes));
+        diagnostic.notes.push(format!("the block has {} bytes of shared memory", self.counted_shared()));
         self.fault(bad.who, diagnostic)
     }
 

@@ -63,12 +63,14 @@ impl<'a, O: Observer> Worker<'a, O> {
                 if !self.start() {
                     break;
                 }
-                let more = self.schedule.choose(4).unwrap_or(0);
+                let more = self.schedule.more_blocks();
                 (0..more).take_while(|_| (self.resident.len() as u64) < limit && self.start()).count();
             }
             turn %= self.resident.len();
+            // With a seed any block may be next; `turn` counts the turns of a round then.
+            let next = self.schedule.block(turn, self.resident.len());
             self.snapshot.refresh(self.context.memory);
-            let Some(mut block) = self.resident[turn].take() else { break };
+            let Some(mut block) = self.resident[next].take() else { break };
             let ran = self.run_block(&mut block);
             if std::mem::take(&mut self.acted) {
                 self.context.stillness.changed();
@@ -76,7 +78,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             match ran {
                 Ok(BlockTurn::Done) => {
                     self.context.stillness.changed();
-                    self.resident.remove(turn);
+                    self.resident.remove(next);
                     self.leave(block.ticket, block.printed);
                     self.pool.keep_warps(block.warps.drain(..));
                     self.observer.end(block.observed);
@@ -86,16 +88,16 @@ impl<'a, O: Observer> Worker<'a, O> {
                     continue;
                 }
                 Ok(BlockTurn::Parked) => {
-                    self.resident[turn] = Some(block);
+                    self.resident[next] = Some(block);
                     if let Some(stop) =
-                        self.resident[turn].as_deref().and_then(|block| cluster_barrier::deadlock(&self, block))
+                        self.resident[next].as_deref().and_then(|block| cluster_barrier::deadlock(&self, block))
                     {
-                        self.fail(self.ticket_at(turn), stop);
+                        self.fail(self.ticket_at(next), stop);
                     }
                     turn += 1;
                 }
                 Ok(BlockTurn::Over) => {
-                    self.resident[turn] = Some(block);
+                    self.resident[next] = Some(block);
                     turn += 1;
                     let before = self.resident.len();
                     if (before as u64) < limit && self.start() {
@@ -105,7 +107,7 @@ impl<'a, O: Observer> Worker<'a, O> {
                 }
                 Err(stop) => {
                     let ticket = block.ticket;
-                    self.resident[turn] = Some(block);
+                    self.resident[next] = Some(block);
                     self.fail(ticket, stop);
                 }
             }

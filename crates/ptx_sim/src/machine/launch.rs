@@ -43,6 +43,8 @@ pub struct Setup {
     pub seed: Option<u64>,
     /// Limit on the warp instructions of the launch; `None` for no limit.
     pub fuel: Option<u64>,
+    /// Whether the launch goes on after a faulty access to memory.
+    pub keep_going: bool,
     /// Limit on the host memory of the launch in bytes.
     pub host_bytes: u64,
     /// Counter of finished blocks.

@@ -16,10 +16,10 @@ use super::worker::Worker;
 use crate::observe::Observer;
 use crate::stop::{Diagnostic, Stop, StopKind};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// Number of rounds without a change before states are compared, which takes time.
-const CALM: u64 = 256;
+const CALM: u64 = 64;
 
 /// Called after a round over all blocks of this worker.
 ///
@@ -65,6 +65,19 @@ fn livelock<O: Observer>(worker: &Worker<'_, O>, block: &Block<O::Block>) -> Sto
     diagnostic.notes.push("the state repeated without a change in memory, so the threads poll forever".to_owned());
     diagnostic.help =
         Some("find the thread that should make the change: it may have ended, or may be waiting itself".to_owned());
+    let context = worker.context;
+    let waiting = context.blocks - context.next.load(Relaxed).min(context.blocks);
+    if waiting != 0 {
+        let (blocks, resident, name) = (context.blocks, context.resident, &context.setup.profile.name);
+        diagnostic.notes.push(format!(
+            "{waiting} of the grid's {blocks} blocks have not started: an {name} has room for {resident} at one time, \
+             and the others start only when those end"
+        ));
+        diagnostic.help = Some(format!(
+            "blocks that wait for all blocks of the grid need a grid that fits, of at most {resident} blocks here; a \
+             cooperative launch refuses a larger one"
+        ));
+    }
     Stop::new(StopKind::Stuck, diagnostic)
 }
 

@@ -32,6 +32,7 @@ mod grid;
 mod history;
 mod in_flight;
 mod issue;
+mod keep_going;
 mod key;
 mod launch;
 mod livelock;

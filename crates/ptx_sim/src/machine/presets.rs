@@ -150,7 +150,7 @@ fn special_value(context: &Context<'_>, block: [u32; 3], warp: u32, special: Spe
         Special::Nsmid => multiprocessors,
         Special::Gridid => 1,
         Special::DynamicSmemSize => context.dynamic_bytes,
-        Special::TotalSmemSize => context.shared_bytes,
+        Special::TotalSmemSize => context.counted_shared(),
         // The workspace's address, its upper half first.
         Special::Envreg(1) => context.workspace >> 32,
         Special::Envreg(2) => context.workspace & u64::from(u32::MAX),

@@ -10,12 +10,74 @@ pub struct Schedule {
     state: Option<u64>,
     /// Whether no changes occur any more: then the fixed rules apply, under which a repeated state is recognised.
     pub calm: bool,
+    /// Number of accesses to shared words, on average, after one of which other threads run; 0 for never.
+    rare: usize,
+    /// Order of the blocks' turns.
+    turns: Turns,
+    /// Whether other blocks should run now.
+    preempted: bool,
 }
+
+/// Order of the turns of a worker's blocks.
+#[derive(Clone, Copy, Debug, Default)]
+enum Turns {
+    /// The oldest block first.
+    #[default]
+    Forwards,
+    /// The newest block first.
+    Backwards,
+    /// Any block.
+    Random,
+}
+
+/// Values of [`Schedule::more_blocks`].
+const MORE: [usize; 6] = [0, 3, 3, 7, 15, 31];
+/// Values of [`Schedule::rare`]: some seeds preempt often, some a few times in a launch, some never.
+const RARE: [usize; 6] = [0, 2, 4, 8, 16, 64];
 
 impl Schedule {
     /// Creates the scheduler of a seed.
     pub fn new(seed: Option<u64>) -> Self {
-        Self { state: seed, calm: false }
+        let mut schedule = Self { state: seed, ..Self::default() };
+        schedule.turns = match schedule.choose(4) {
+            Some(0) => Turns::Backwards,
+            Some(1 | 2) => Turns::Random,
+            _ => Turns::Forwards,
+        };
+        schedule.rare = schedule.choose(RARE.len()).map_or(0, |at| RARE[at]);
+        schedule
+    }
+
+    /// Called after an access to a word through which threads synchronise: a lock, a flag or a counter. Returns whether
+    /// the warp's slice ends there: other blocks run before what follows, as far as the seed says so.
+    #[inline(always)]
+    pub fn preempts(&mut self) -> bool {
+        self.rare != 0 && self.preempts_here()
+    }
+
+    #[cold]
+    fn preempts_here(&mut self) -> bool {
+        self.preempted |= self.once_in(self.rare);
+        self.preempted
+    }
+
+    /// Returns whether a warp was preempted since the last call.
+    pub fn take_preempted(&mut self) -> bool {
+        std::mem::take(&mut self.preempted)
+    }
+
+    /// Returns which of `count` blocks runs in a turn of a round.
+    pub fn block(&mut self, turn: usize, count: usize) -> usize {
+        match self.turns {
+            Turns::Backwards if !self.calm => count - 1 - turn,
+            Turns::Random => self.choose(count).unwrap_or(turn),
+            _ => turn,
+        }
+    }
+
+    /// Returns how many blocks start together with the first one of a worker that has none.
+    pub fn more_blocks(&mut self) -> usize {
+        self.choose(MORE.len()).map_or(0, |at| MORE[at])
     }
 
     /// Returns a choice among `0..count`; `None` under the fixed rules. Generator: Steele, Lea, Flood, "Fast Splittable

@@ -10,6 +10,9 @@ use crate::stop::Stop;
 
 /// Number of warp instructions that a warp executes before the next warp runs.
 const SLICE: u64 = 4096;
+/// The same for a warp that only polls memory, after `STILL` rounds over all blocks without a change.
+const POLLS: u64 = 16;
+const STILL: u64 = 1;
 /// Number of rounds over the warps after which other blocks run even if this one shows no sign of waiting.
 const ROUNDS: u32 = 64;
 
@@ -73,7 +76,8 @@ impl<O: Observer> Worker<'_, O> {
                 let mut warp = self.placeholder.take().unwrap_or_default();
                 std::mem::swap(&mut block.warps[index], &mut warp);
                 let before = self.clock;
-                let slice = self.schedule.slice(SLICE);
+                let polls = self.watch.rounds >= STILL && warp.polled && !warp.wrote;
+                let slice = self.schedule.slice(if polls { POLLS } else { SLICE });
                 let turn = self.run_warp(block, &mut warp, slice);
                 self.acted |= warp.wrote;
                 progress |= self.clock != before || turn.as_ref().is_ok_and(|turn| *turn == WarpTurn::Done);
@@ -82,6 +86,10 @@ impl<O: Observer> Worker<'_, O> {
                 self.placeholder = Some(warp);
                 if turn? == WarpTurn::Done {
                     self.end_warp(block, index as u32);
+                }
+                if self.schedule.take_preempted() && block.live != 0 {
+                    self.check_fuel(block)?;
+                    return Ok(BlockTurn::Over);
                 }
             }
             if block.live == 0 {

@@ -1,7 +1,8 @@
 //! Device memory: the table of live and freed allocations, and their owners.
 //!
 //! Addresses are never reused, so an access after `free` is always detected. A red zone follows every allocation, so an
-//! access past the end never reaches a neighbour.
+//! access past the end never reaches a neighbour. The host's allocations lie far apart, so an index that is wrong by a
+//! factor, or by another buffer's size, does not reach one either.
 
 pub mod address;
 pub mod cells;
@@ -22,6 +23,10 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use storage::Storage;
 
 const ALIGN: u64 = 512;
+/// Least distance between an allocation of the host and the next one, and the distance in its own sizes.
+const APART: (u64, u64) = (1 << 20, 8);
+/// Size of the range of addresses behind which allocations lie close together, so that addresses do not run out.
+const SPREAD: u64 = 1 << 38;
 /// Number of freed allocations that are kept for reports.
 const KEPT_FREED: usize = 4096;
 /// Limits on the memory that kernels have allocated at one time: bytes, and number of allocations.
@@ -63,6 +68,7 @@ pub struct Memory {
 struct Table {
     /// Allocations sorted by address.
     list: Vec<Allocation>,
+    first: u64,
     next: u64,
     freed: usize,
     /// Whether new allocations get a shadow.
@@ -87,7 +93,8 @@ pub enum FreeError {
 impl Memory {
     /// Creates empty memory whose addresses start at `first`; `tracked` enables shadows of the initialisation state.
     pub fn new(first: u64, tracked: bool) -> Self {
-        let table = Table { list: Vec::new(), next: first.max(GLOBAL), freed: 0, tracked, heap: (0, 0), reshaped: 0 };
+        let first = first.max(GLOBAL);
+        let table = Table { list: Vec::new(), first, next: first, freed: 0, tracked, heap: (0, 0), reshaped: 0 };
         Self { table: RwLock::new(table), generation: AtomicU64::new(1), launch: 0, textures: Vec::new() }
     }
 
@@ -121,7 +128,8 @@ impl Memory {
     fn place(&self, table: &mut Table, size: u64, name: &str, owner: Owner) -> Option<u64> {
         let storage = Arc::new(Storage::zeroed(size)?);
         let base = table.next;
-        table.next = base.checked_add(size)?.checked_add(2 * ALIGN - 1)? / ALIGN * ALIGN;
+        let close = base.checked_add(size)?.checked_add(2 * ALIGN - 1)? / ALIGN * ALIGN;
+        table.next = if matches!(owner, Owner::Kernel(_)) { close } else { table.far_from(close, size) };
         let shadow = if table.tracked { Some(Arc::new(Storage::zeroed(size.div_ceil(4))?)) } else { None };
         let (name, storage) = (name.into(), Some(storage));
         let new = Allocation { base, size, name, owner, freed: None, constant: false, storage, shadow };
@@ -282,6 +290,14 @@ impl Memory {
 }
 
 impl Table {
+    /// Returns the place of the allocation after one of `size` bytes whose red zone ends at `close`.
+    fn far_from(&self, close: u64, size: u64) -> u64 {
+        let (least, times) = APART;
+        let apart = size.saturating_mul(times).max(least).checked_next_multiple_of(least).unwrap_or(u64::MAX);
+        let far = close.saturating_add(apart);
+        if far - self.first <= SPREAD { far } else { close }
+    }
+
     fn at_or_before(&self, address: u64) -> Option<&Allocation> {
         let at = self.list.partition_point(|allocation| allocation.base <= address);
         self.list.get(at.checked_sub(1)?)
@@ -342,6 +358,16 @@ mod tests {
             let mut around = (size..size + 512).map(|at| base + at).chain(base - 512..base);
             assert!(around.all(|address| memory.find(address, 1).is_none()), "{size}");
         }
+    }
+
+    #[test]
+    fn allocations_lie_far_apart_while_there_is_room() {
+        let memory = Memory::new(GLOBAL, false);
+        let [a, b, c] = [4096, 1 << 22, 8].map(|size| memory.alloc(size, "a").expect("alloc"));
+        assert!(b - a > 1 << 20 && c - b > 8 << 22);
+        assert_eq!((a % ALIGN, b % ALIGN, c % ALIGN), (0, 0, 0));
+        let last = (0..300_000).map(|_| memory.alloc(8, "a").expect("alloc")).last().expect("one");
+        assert!(last - GLOBAL < 2 * SPREAD, "{last:#x}");
     }
 
     #[test]

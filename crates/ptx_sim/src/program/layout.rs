@@ -1,21 +1,30 @@
 //! The layout of a kernel's shared memory.
 
 use super::{Callee, Function, Op, Preset, Program, Space, Symbol, Variable};
+use std::ops::Range;
 
 /// Shared memory of one kernel: the variables of the kernel and of the functions that it may call.
 #[derive(Debug)]
 pub struct Layout {
     /// Offset of each variable that is used.
     pub offsets: Vec<Option<u64>>,
-    /// Bytes of static shared memory; dynamic shared memory starts at this offset.
+    /// Bytes of static shared memory, as limits and registers count it.
     pub static_bytes: u64,
+    /// Offset of dynamic shared memory. On a device it lies directly behind the static one; here a gap lies between
+    /// them, so that an access past the end of one does not reach the other.
+    pub dynamic_start: u64,
+    /// End of the last static variable.
+    static_end: u64,
 }
+
+/// Bytes between static and dynamic shared memory: a multiple of all alignments and of the banks.
+const GAP: u64 = 4096;
 
 impl Layout {
     pub fn of(program: &Program, entry: u32) -> Self {
         let mut offsets = vec![None; program.variables.len()];
         let mut end = 0_u64;
-        let mut dynamic_align = 1;
+        let (mut dynamic_align, mut uses_dynamic) = (1, false);
         for function in reachable(program, entry).into_iter().filter_map(|index| program.functions.get(index as usize))
         {
             for index in symbols(function).filter_map(variable) {
@@ -24,7 +33,7 @@ impl Layout {
                     continue;
                 }
                 if variable.dynamic {
-                    dynamic_align = dynamic_align.max(variable.align);
+                    (dynamic_align, uses_dynamic) = (dynamic_align.max(variable.align), true);
                     continue;
                 }
                 let start = end.checked_next_multiple_of(variable.align.max(1)).unwrap_or(u64::MAX);
@@ -33,12 +42,19 @@ impl Layout {
             }
         }
         let static_bytes = end.checked_next_multiple_of(dynamic_align).unwrap_or(u64::MAX);
+        let gap = if uses_dynamic && end > 0 { GAP } else { 0 };
+        let dynamic_start = static_bytes.saturating_add(gap);
         for (offset, variable) in offsets.iter_mut().zip(&program.variables) {
             if variable.dynamic && variable.space == Space::Shared {
-                *offset = Some(static_bytes);
+                *offset = Some(dynamic_start);
             }
         }
-        Self { offsets, static_bytes }
+        Self { offsets, static_bytes, dynamic_start, static_end: end }
+    }
+
+    /// Returns the addresses between static and dynamic shared memory that belong to neither; empty without such a gap.
+    pub fn gap(&self) -> Range<u64> {
+        if self.dynamic_start > self.static_bytes { self.static_end..self.dynamic_start } else { 0..0 }
     }
 
     /// The variable of shared memory before or at an address, with its offset and its size.
@@ -61,6 +77,15 @@ impl Layout {
         let Some((variable, offset, size)) = self.at_or_before(program, address, total) else {
             return format!("the block has {total} bytes of shared memory");
         };
+        let dynamic =
+            program.variables.iter().zip(&self.offsets).find(|(other, start)| other.dynamic && start.is_some());
+        if let (true, Some((dynamic, _))) = (self.gap().contains(&address), dynamic)
+            && self.dynamic_start - address < address - offset - size.min(address - offset)
+        {
+            let name = crate::stop::demangled(&dynamic.name);
+            let bytes = total - self.dynamic_start.min(total);
+            return format!("{} bytes before `{name}` ({bytes} bytes)", self.dynamic_start - address);
+        }
         let name = crate::stop::demangled(&variable.name);
         match (address - offset).checked_sub(size) {
             None => format!("at byte {} of `{name}` ({size} bytes)", address - offset),

@@ -30,6 +30,10 @@ pub struct Config {
     pub seed: Option<u64>,
     /// Limit on the warp instructions of a launch; `None` for no limit.
     pub fuel: Option<u64>,
+    /// Whether a launch goes on after a faulty access to memory (out of bounds, freed, misaligned, in the wrong space,
+    /// read-only): the fault is a finding, a load or an atomic gives 0, and a write has no effect. Such faults of
+    /// textures, matrices, asynchronous copies and clusters, and all others, end the launch.
+    pub keep_going: bool,
     /// Limit on the host memory in bytes that a launch may use for registers, stacks and shared memory of the resident
     /// blocks.
     pub host_bytes: u64,
@@ -72,6 +76,7 @@ impl Default for Config {
             profile: Profile::default(),
             seed: None,
             fuel: None,
+            keep_going: false,
             host_bytes: 16 << 30,
             first_address: 0,
             trace: None,

@@ -56,7 +56,8 @@ impl Machine {
                 |(counts, traced)| Seen { traced: Some(traced.finish()), ..counted(counts, program) },
             );
         }
-        let options = Options { atomics: checks.atomics, same_value_writes: checks.same_value_writes };
+        let (atomics, same_value_writes, volatile) = (checks.atomics, checks.same_value_writes, checks.volatile);
+        let options = Options { atomics, same_value_writes, volatile };
         let race = || Race::new(program, options, self.config.level);
         let raced = |race: Race<'_>| race.finish(&context.setting);
         let counts = self.config.counters;
@@ -110,6 +111,7 @@ fn setup(config: &Config) -> Setup {
         profile: config.profile.clone(),
         seed: config.seed,
         fuel: config.fuel,
+        keep_going: config.keep_going,
         host_bytes: config.host_bytes,
         progress: config.progress.clone(),
     }

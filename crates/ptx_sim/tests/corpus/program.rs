@@ -5,8 +5,9 @@
 //!                        args=buf:u32:N[=iota|=zero],u32:7
 //!                        buffers are called arg0, arg1, ...
 //!                        tex:f32:N: a texture of N elements 0, 1, ... in linear memory
-//! //@ checks NAME… atomics=ptx atomics=source same-value=ignore    `pass` programs are always checked for races
-//! //@ config workers=1 fuel=1000000 seed=7 profile=a100
+//! //@ checks NAME… atomics=ptx atomics=source same-value=ignore volatile=weak
+//!                        `pass` programs are always checked for races
+//! //@ config workers=1 fuel=1000000 seed=7 profile=a100 keep-going=true
 //! //@ expect K[I] = V     element I of argument K;  `expect K all V`: every element
 //! //@ prints TEXT         the output of vprintf, `\n` for the end of a line
 //! //@ stops CODE          a stop without a line
@@ -15,7 +16,7 @@
 //! ```
 
 use ptx_sim::check::CHECKERS;
-use ptx_sim::{Atomics, Checks, Config, Launch, Machine, Profile, Program, Report, SameValue, Stop, texture};
+use ptx_sim::{Atomics, Checks, Config, Launch, Machine, Profile, Program, Report, SameValue, Stop, Volatile, texture};
 use std::path::{Path, PathBuf};
 
 /// The machine after the launch, address and length of each argument, and the outcome of the launch.
@@ -65,6 +66,10 @@ impl Test {
                 true => SameValue::Ignore,
                 false => SameValue::Report,
             },
+            volatile: match words.contains(&"volatile=weak") {
+                true => Volatile::Weak,
+                false => Volatile::Strong,
+            },
             ..Checks::NONE
         };
         for checker in CHECKERS {
@@ -105,6 +110,7 @@ impl Test {
                 Some(("workers", value)) => config.workers = value.parse().expect("workers"),
                 Some(("fuel", value)) => config.fuel = Some(value.parse().expect("fuel")),
                 Some(("seed", value)) => config.seed = Some(value.parse().expect("seed")),
+                Some(("keep-going", value)) => config.keep_going = value.parse().expect("keep-going"),
                 Some(("profile", value)) => config.profile = Profile::named(value).expect("profile"),
                 _ => panic!("{}: config {word}", self.name),
             }

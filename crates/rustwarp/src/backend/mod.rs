@@ -35,7 +35,8 @@ pub use observed::{Analysis, Counters, Device, Entry, Fidelity, Observed, Source
 pub(crate) use open::{adopt, open_asynchronous};
 pub use open::{entries, explaining, gpus, open, open_printing, simulator};
 pub use options::{
-    Atomics, CHECKERS, Checker, Checkers, Checks, Choice, Code, Printed, SameValue, Severity, Simulation, code,
+    Atomics, CHECKERS, Checker, Checkers, Checks, Choice, Code, Printed, SameValue, Severity, Simulation, Volatile,
+    code,
 };
 pub(crate) use pinned::{Block, Pool};
 pub use queue::Queue;

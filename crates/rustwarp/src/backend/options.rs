@@ -51,12 +51,19 @@ pub struct Checkers {
     pub atomics: Atomics,
     /// How the race checker treats same-value writes.
     pub same_value: SameValue,
+    /// How the race checker interprets volatile accesses.
+    pub volatile: Volatile,
 }
 
 impl Default for Checkers {
     /// Enables all checkers whose findings are mistakes.
     fn default() -> Self {
-        Self { on: ptx_sim::Checks::DEFECTS, atomics: Atomics::default(), same_value: SameValue::default() }
+        Self {
+            on: ptx_sim::Checks::DEFECTS,
+            atomics: Atomics::default(),
+            same_value: SameValue::default(),
+            volatile: Volatile::default(),
+        }
     }
 }
 
@@ -80,6 +87,31 @@ impl std::str::FromStr for SameValue {
             "ignore" => Ok(Self::Ignore),
             _ => Err(Error::Argument(format!(
                 "unknown treatment of same-value writes `{text}`; expected `report` or `ignore`"
+            ))),
+        }
+    }
+}
+
+/// How the race checker interprets volatile accesses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Volatile {
+    /// They are strong accesses, as PTX defines them.
+    #[default]
+    Strong,
+    /// They are ordinary accesses, as C++ defines them, and race.
+    Weak,
+}
+
+impl std::str::FromStr for Volatile {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "strong" => Ok(Self::Strong),
+            "weak" => Ok(Self::Weak),
+            _ => Err(Error::Argument(format!(
+                "unknown interpretation of volatile accesses `{text}`; expected `strong` or `weak`"
             ))),
         }
     }
@@ -124,6 +156,8 @@ pub struct Simulation {
     pub workers: Option<u32>,
     /// Limit on the warp instructions of a launch, after which it is a fault; `None` for no limit.
     pub fuel: Option<u64>,
+    /// Whether launches go on after a faulty access to memory, which is a finding then.
+    pub keep_going: bool,
 }
 
 /// Destination of the text that simulated kernels print; a GPU's driver always prints to standard output.

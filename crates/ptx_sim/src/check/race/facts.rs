@@ -6,11 +6,11 @@
 //! generates for operations missing from PTX start with an ordinary load of the word that their compare-and-swap then
 //! checks, so this load does not race with the swap.
 
-use super::options::{Atomics, Options};
+use super::options::{Atomics, Options, Volatile};
 use crate::observe::Site;
 use crate::program::{Access, Atomic, Function, Op, Order, Program};
 use crate::registers::{NO_SLOT, Slot};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Properties of a program, computed on first use.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(super) struct Facts<'a> {
     atomics: HashMap<Site, AtomicFacts>,
     /// The last answer.
     last: Option<(Site, AtomicFacts)>,
+    /// Volatile accesses that count as ordinary ones.
+    weakened: HashSet<Site>,
     /// Whether the program contains `ld.global.nc`.
     non_coherent: bool,
 }
@@ -40,7 +42,11 @@ impl<'a> Facts<'a> {
         let non_coherent =
             program.functions.iter().flat_map(|function| &function.code).any(|inst| non_coherent(&inst.op));
         let policy = options.atomics.unwrap_or_else(found);
-        Self { program, policy, atomics: HashMap::new(), last: None, non_coherent }
+        let weakened = match options.volatile {
+            Volatile::Strong => HashSet::new(),
+            Volatile::Weak => volatile_accesses(program).collect(),
+        };
+        Self { program, policy, atomics: HashMap::new(), last: None, weakened, non_coherent }
     }
 
     /// Whether the program contains loads that require unwritten memory, `ld.global.nc`.
@@ -51,6 +57,12 @@ impl<'a> Facts<'a> {
     /// Whether this instruction is such a load.
     pub fn non_coherent(&self, site: Site) -> bool {
         self.non_coherent && at(self.program, site).is_some_and(non_coherent)
+    }
+
+    /// Whether this instruction is a volatile access that counts as an ordinary one.
+    #[inline(always)]
+    pub fn weakens(&self, site: Site) -> bool {
+        !self.weakened.is_empty() && self.weakened.contains(&site)
     }
 
     /// Returns the properties of an atomic.
@@ -64,6 +76,14 @@ impl<'a> Facts<'a> {
         self.last = Some((site, facts));
         facts
     }
+}
+
+fn volatile_accesses(program: &Program) -> impl Iterator<Item = Site> {
+    let is_volatile = |opcode: u32| program.opcodes.get(opcode as usize).is_some_and(|name| name.contains(".volatile"));
+    program.functions.iter().enumerate().flat_map(move |(function, body)| {
+        let found = body.code.iter().enumerate().filter(move |(_, inst)| is_volatile(inst.opcode));
+        found.map(move |(pc, _)| Site { function: function as u32, pc: pc as u32 })
+    })
 }
 
 #[cold]

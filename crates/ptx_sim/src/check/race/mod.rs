@@ -67,6 +67,6 @@ mod variables;
 mod view;
 mod words;
 
-pub use options::{Atomics, Options, SameValue};
+pub use options::{Atomics, Options, SameValue, Volatile};
 pub(crate) use report::SAME_VALUE;
 pub(crate) use state::Race;

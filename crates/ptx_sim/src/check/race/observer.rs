@@ -79,7 +79,8 @@ impl Observer for Race<'_> {
         if !plausible {
             return;
         }
-        let strong = (touch.kind == AccessKind::Atomic || touch.order != Order::Weak).then(|| Reach::of(touch.scope));
+        let is_strong = touch.kind == AccessKind::Atomic || touch.order != Order::Weak;
+        let strong = (is_strong && !self.facts.weakens(touch.site)).then(|| Reach::of(touch.scope));
         let (writes, global) = (touch.kind != AccessKind::Load, touch.space == Space::Global);
         let non_coherent = global && !writes && self.facts.non_coherent(touch.site);
         let (mut releases, mut observes) = (false, false);

@@ -6,6 +6,7 @@ pub struct Options {
     /// How atomics without an ordering are interpreted; `None` to decide by the generator of the PTX.
     pub atomics: Option<Atomics>,
     pub same_value_writes: SameValue,
+    pub volatile: Volatile,
 }
 
 /// How `atom` and `red` without a memory order are interpreted.
@@ -17,6 +18,17 @@ pub enum Atomics {
     Source,
     /// As relaxed, which is PTX's definition; ordering then needs fences.
     Ptx,
+}
+
+/// How `ld.volatile` and `st.volatile` are interpreted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Volatile {
+    /// As strong accesses, which is PTX's definition: relaxed, at system scope.
+    #[default]
+    Strong,
+    /// As ordinary accesses, which race: as C++ defines `volatile`.
+    Weak,
 }
 
 /// How unordered writes of the same value to the same address are treated.

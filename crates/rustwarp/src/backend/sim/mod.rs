@@ -11,7 +11,7 @@ use super::identity::{DeviceId, Module};
 use super::info::DeviceInfo;
 use super::interface::Backend;
 use super::observed::{Device, Fidelity, Observed};
-use super::options::{Atomics, Checkers, Checks, Printed, SameValue, Simulation};
+use super::options::{Atomics, Checkers, Checks, Printed, SameValue, Simulation, Volatile};
 use super::sampling::Sampling;
 use super::shape::Shape;
 use super::streams::Streams;
@@ -275,6 +275,7 @@ unsafe impl Backend for Sim {
                 ptx_sim::Profile::find(profile).map_err(|stop| explain(&stop, "choosing a device profile"))?;
         }
         (machine.config_mut().seed, machine.config_mut().fuel) = (how.seed, how.fuel);
+        machine.config_mut().keep_going = how.keep_going;
         if let Some(workers) = how.workers {
             machine.config_mut().workers = workers as usize;
         }
@@ -376,7 +377,11 @@ fn watch(checkers: Checkers) -> ptx_sim::Checks {
         SameValue::Ignore => ptx_sim::SameValue::Ignore,
     };
     let atomics = policy(checkers.atomics);
-    ptx_sim::Checks { atomics, same_value_writes, ..checkers.on }
+    let volatile = match checkers.volatile {
+        Volatile::Strong => ptx_sim::Volatile::Strong,
+        Volatile::Weak => ptx_sim::Volatile::Weak,
+    };
+    ptx_sim::Checks { atomics, same_value_writes, volatile, ..checkers.on }
 }
 
 fn policy(atomics: Atomics) -> Option<ptx_sim::Atomics> {
