@@ -13,8 +13,8 @@
 //! - [`Device::stream`], [`Event`], [`Pending`], [`PinnedBuffer`], [`Graph`]: work that runs asynchronously. Only what
 //!   its documentation says waits; errors surface where results are awaited. `Device::…_async` start a function.
 //! - One module per family, each with plain functions over buffers: [`mod@vecadd`], [`mod@dot`], [`mod@reduce`],
-//!   [`reproducible`], [`bits`], [`moments`], [`mod@segreduce`], [`mod@scan`], [`mod@histogram`], [`mod@transpose`],
-//!   [`mod@matmul`],
+//!   [`reproducible`], [`mod@exact_sum`], [`bits`], [`moments`], [`mod@segreduce`], [`mod@scan`], [`mod@histogram`],
+//!   [`mod@transpose`], [`mod@matmul`],
 //!   [`mod@conv1d`], [`mod@conv2d`]. Matrices are row-major. A function that returns a value waits for it; one that
 //!   returns a buffer starts the work that writes it, and `…_into` writes to memory of the caller.
 //! - Each of these modules has a `Plan`, which chooses kernel and launch configuration and allocates scratch memory
@@ -48,6 +48,7 @@ pub mod bits;
 pub mod conv1d;
 pub mod conv2d;
 pub mod dot;
+pub mod exact_sum;
 pub mod filter;
 pub mod histogram;
 pub mod matmul;

@@ -3,6 +3,7 @@
 //!
 //! It runs in the root of the workspace. With `--check` it writes nothing, and fails if a page would change.
 
+mod floats;
 mod page;
 mod readme;
 mod results;
@@ -30,7 +31,8 @@ fn main() -> Result<()> {
 /// The folder of the pages, which holds no other files.
 const FOLDER: &str = "docs/ladders";
 
-/// Every page and plot, by file name. Families are simulated in parallel, each by a simulator of its own.
+/// Every page and plot, by file name, with the page about sums of floats. Families are simulated in parallel, each by a
+/// simulator of its own.
 fn pages() -> Result<BTreeMap<PathBuf, String>> {
     let (measured, published) = (results::measured()?, results::published()?);
     let files = |family: &'static Family| -> Result<Vec<(PathBuf, String)>> {
@@ -43,7 +45,9 @@ fn pages() -> Result<BTreeMap<PathBuf, String>> {
     };
     let families: Vec<_> = FAMILIES.par_iter().map(files).collect::<Result<_>>()?;
     let index = (PathBuf::from("README.md"), page::index());
-    Ok(families.into_iter().flatten().chain([index]).collect())
+    let (text, plot) = floats::page()?;
+    let floats = [(format!("{}.md", floats::NAME).into(), text), (format!("{}.svg", floats::NAME).into(), plot)];
+    Ok(families.into_iter().flatten().chain([index]).chain(floats).collect())
 }
 
 fn write(files: &BTreeMap<PathBuf, String>) -> Result<()> {

@@ -99,6 +99,7 @@ pub fn index() -> String {
         let names: Vec<_> = (family.variants)().iter().map(|variant| variant.name).collect();
         text += &format!("| [{0}]({0}.md) | {1} | {2} |\n", family.name, family.idea, names.join(", "));
     }
+    text += "\nSums of floats, their errors and their order: [How to add floats](adding_floats.md).\n";
     text + COLUMNS_TEXT
 }
 

@@ -74,6 +74,9 @@ unsafe fn keyed<K: Keys, T: Number>(input: &[T], partials: *mut T, ticket: *mut 
 /// Threads per block for operators and values of other crates, whose registers are not known here.
 pub const ANY_BLOCK: u32 = 256;
 
+/// Threads per block that the ladder offers for kernels with up to 128 registers: a multiprocessor has 65 536.
+pub const BLOCKS: [u32; 5] = [32, 64, 128, 256, 512];
+
 /// Blocks of [`ANY_BLOCK`] threads per multiprocessor for values of this size: as many as have registers for their
 /// loads. The exchange of rows by an operator that does not commute takes more of them.
 pub const fn any_blocks_per_sm(bytes: usize, commutative: bool) -> u32 {

@@ -1,7 +1,7 @@
 //! Large arrays, equal bits, every item of `cuda_std`, what kernels print, and their faults.
 
 use kernels_gpu::reduce::{Max, Sum};
-use ladders::kernels::reduce::{FAMILY, reduce};
+use ladders::kernels::reduce::{FAMILY, has_kernels, reduce};
 use libtest_mimic::Trial;
 use rustwarp::backend::{Buffer, Choice};
 use tests::matrix::{bench, bench_of_tests, parts_of_an_array};
@@ -34,7 +34,9 @@ fn more_than_two_to_the_31_elements() {
     // SAFETY: these are the last four bytes of the input.
     unsafe { bench.device.write(last, &0x7654_3210_i32.to_le_bytes()) }.expect("a write");
     let expected = (0x0101_0101_i128 * (n as i128 - 1) + 0x7654_3210) as i32;
-    for rung in FAMILY.rungs() {
+    let rungs: Vec<_> = FAMILY.rungs().into_iter().filter(|rung| has_kernels::<Sum, i32>(*rung)).collect();
+    assert!(rungs.len() > 15, "{} rungs", rungs.len());
+    for rung in rungs {
         let device = &*bench.device;
         let sum = reduce::<Sum, i32>(device, bench.module, &input, n, rung).expect("a sum");
         assert_eq!(sum, expected, "sum by {}", rung.name);

@@ -12,6 +12,7 @@ mod demand;
 pub mod divergence;
 pub mod dot;
 mod entry;
+pub mod exact_sum;
 pub mod failing;
 mod family;
 mod generic;
@@ -55,6 +56,7 @@ pub const FAMILIES: &[Family] = &[
     print::FAMILY,
     dot::FAMILY,
     reduce::FAMILY,
+    exact_sum::FAMILY,
     segreduce::FAMILY,
     scan::FAMILY,
     transpose::FAMILY,

@@ -307,13 +307,14 @@ fn elements(n: f64) -> String {
     if power >= 10.0 && (power - power.round()).abs() < 1e-9 { format!("2^{power:.0}") } else { number(n) }
 }
 
-/// Three digits that count, without an exponent below a million.
+/// Three digits that count, without an exponent from 0.01 to a million.
 fn number(x: f64) -> String {
     match x {
         _ if x >= 1e6 => format!("{:.3}M", x / 1e6),
         _ if x >= 100.0 => format!("{x:.0}"),
         _ if x >= 10.0 => format!("{x:.1}"),
-        _ => format!("{x:.2}"),
+        _ if x >= 0.01 => format!("{x:.2}"),
+        _ => format!("{x:.0e}"),
     }
 }
 

@@ -79,6 +79,12 @@ pub fn reduce<O: Operation<T>, T: Element + Widen>(
     Ok(value)
 }
 
+/// Whether a variant has kernels for this operation and type.
+pub fn has_kernels<O: Operation<T>, T: Element + Widen>(rung: RungId) -> bool {
+    let Rung { kernel, .. } = &table::rungs::<O, T>()[rung.row];
+    !matches!(kernel, Planned::Here(Kernel { scheme: Scheme::Missing, .. }))
+}
+
 /// Plans the reduction of the first `n` elements of `input`, of which there is at least one, and passes the plan to
 /// `run` with the memory of the value.
 fn with_value<O: Operation<T>, T: Element + Widen>(

@@ -110,7 +110,7 @@ pub(super) fn rungs<O: Operation<T>, T: Element + Widen>() -> Vec<Rung<Table<T>>
         Rung {
             name: "double_accumulator",
             idea: double_accumulator::IDEA,
-            block: BlockRule::WholeWarps { default: double_accumulator::BLOCK },
+            block: BlockRule::OneOf { sizes: &best::BLOCKS, default: double_accumulator::BLOCK },
             kernel: Planned::Here(Kernel::from(Scheme::LastBlock {
                 bound: if size_of::<T>() < size_of::<T::Wide>() { Bound::Precise } else { Bound::Plain },
                 blocks_per_sm: double_accumulator::BLOCKS_PER_SM,
@@ -122,7 +122,7 @@ pub(super) fn rungs<O: Operation<T>, T: Element + Widen>() -> Vec<Rung<Table<T>>
         Rung {
             name: "compensated",
             idea: compensated::IDEA,
-            block: BlockRule::WholeWarps { default: compensated::BLOCK },
+            block: BlockRule::OneOf { sizes: &best::BLOCKS, default: compensated::BLOCK },
             kernel: Planned::Here(Kernel::from(Scheme::LastBlock {
                 bound: Bound::Precise,
                 blocks_per_sm: compensated::BLOCKS_PER_SM,
@@ -134,7 +134,7 @@ pub(super) fn rungs<O: Operation<T>, T: Element + Widen>() -> Vec<Rung<Table<T>>
         Rung {
             name: "double_float",
             idea: double_float::IDEA,
-            block: BlockRule::WholeWarps { default: double_float::BLOCK },
+            block: BlockRule::OneOf { sizes: &best::BLOCKS, default: double_float::BLOCK },
             kernel: Planned::Here(floats::only::<O, T>(floats::double_float)),
         },
         Rung {

@@ -264,20 +264,19 @@ unsafe impl Backend for Sim {
 
     fn time(&self, run: &mut dyn FnMut() -> Result<()>) -> Result<Option<f64>> {
         self.refuse_in_capture("measuring times")?;
-        run()?;
-        Ok(None)
+        run().map(|()| None)
     }
 
     fn simulate(&self, how: &Simulation) -> Result<()> {
         let mut machine = lock(&self.shared.machine);
+        let config = machine.config_mut();
         if let Some(profile) = &how.profile {
-            machine.config_mut().profile =
-                ptx_sim::Profile::find(profile).map_err(|stop| explain(&stop, "choosing a device profile"))?;
+            let found = ptx_sim::Profile::find(profile);
+            config.profile = found.map_err(|stop| explain(&stop, "choosing a device profile"))?;
         }
-        (machine.config_mut().seed, machine.config_mut().fuel) = (how.seed, how.fuel);
-        machine.config_mut().keep_going = how.keep_going;
+        (config.seed, config.fuel, config.keep_going) = (how.seed, how.fuel, how.keep_going);
         if let Some(workers) = how.workers {
-            machine.config_mut().workers = workers as usize;
+            config.workers = workers as usize;
         }
         Ok(())
     }

@@ -1,0 +1,82 @@
+//! The rung to use: the exact sum at the speed of memory.
+//!
+//! - *f32*: a lane has 32 accumulators of `f64` in shared memory, one for every 8 exponents. An `f64` has 53 bits, and
+//!   numbers within 8 exponents extend over 31, so that 2^22 of them are added without rounding. An element costs a
+//!   conversion, an addition and two accesses to shared memory, whatever the data.
+//! - *f64*: a thread has two sums in registers, each of two numbers that do not overlap: of each addition the rounding
+//!   error is computed exactly, and added to the second number. Ordinary data leaves no error there. If one is left,
+//!   the round's elements go to the lane's fixed-point number instead, as in
+//!   [`superaccumulator`](super::superaccumulator).
+//! - The last block rounds the total, in the same launch.
+
+use super::digits::Parts;
+use super::{bins, digits, expansion};
+use cuda_std::kernel;
+
+/// The idea in one line.
+pub const IDEA: &str = "exact in registers or in f64 per 8 exponents; fixed point only at the end or for what is left";
+
+/// Threads per block for numbers of this size; a multiple of 32.
+pub const fn block(bytes: usize) -> u32 {
+    if bytes == size_of::<f32>() { 256 } else { 128 }
+}
+
+/// Blocks per multiprocessor: as many as have shared memory.
+pub const BLOCKS_PER_SM: u32 = 3;
+
+/// Bytes of dynamic shared memory per warp for numbers of this size.
+pub const fn warp_bytes(bytes: usize) -> u32 {
+    if bytes == size_of::<f32>() { bins::WARP_BYTES } else { digits::column_bytes(digits::digit_count(bytes)) }
+}
+
+/// Most elements that a thread can get, for numbers of this size.
+pub const fn most_per_thread(bytes: usize) -> u64 {
+    if bytes == size_of::<f32>() { bins::MOST } else { (1 << 30) - 1 }
+}
+
+/// An element type: `f32 f64`.
+pub trait Real: Parts {
+    /// The correctly rounded sum, in one thread of the grid.
+    ///
+    /// # Safety
+    /// The requirements are those of [`exact_sum_best()`].
+    unsafe fn exact_sum(input: &[Self], total: *mut i64, words: *mut u32, partials: *mut [Self; 2]) -> Option<Self>;
+}
+
+impl Real for f32 {
+    #[inline(always)]
+    unsafe fn exact_sum(input: &[f32], total: *mut i64, words: *mut u32, _: *mut [f32; 2]) -> Option<f32> {
+        // SAFETY: the caller upholds this function's contract.
+        unsafe { bins::exact_sum(input, total, words) }
+    }
+}
+
+impl Real for f64 {
+    #[inline(always)]
+    unsafe fn exact_sum(input: &[f64], total: *mut i64, words: *mut u32, partials: *mut [f64; 2]) -> Option<f64> {
+        // SAFETY: the caller upholds this function's contract.
+        unsafe { expansion::exact_sum(input, total, words, partials) }
+    }
+}
+
+/// Writes the correctly rounded sum to `output[0]`.
+///
+/// # Safety
+/// The block is a multiple of 32 and has [`warp_bytes`] of dynamic shared memory per warp; there are at most
+/// [`MAX_GRID`](super::MAX_GRID) blocks, and a thread gets at most [`most_per_thread`] elements; `total` has a word for
+/// each digit and `words` has [`WORDS`](super::WORDS), which are 0; `partials` has an element per block for f64, and
+/// may be dangling for f32; all three are used by this launch only.
+#[kernel(for T in [f32, f64])]
+pub unsafe fn exact_sum_best<T: Real>(
+    input: &[T],
+    total: *mut i64,
+    words: *mut u32,
+    partials: *mut [T; 2],
+    output: *mut T,
+) {
+    // SAFETY: the caller upholds this function's contract.
+    if let Some(sum) = unsafe { T::exact_sum(input, total, words, partials) } {
+        // SAFETY: only one thread of the grid takes this branch.
+        unsafe { output.write(sum) };
+    }
+}
