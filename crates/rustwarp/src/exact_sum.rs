@@ -6,8 +6,9 @@
 //! - *Error bound*: half a unit in the last place of the result.
 //! - *Determinism*: correctly rounded: the same bits for any order of the elements, on any device, and on the CPU
 //!   ([`on_cpu`]).
-//! - *Speed*: that of memory for f32, whatever the elements; for f64 as long as they, their sum and the errors of the
-//!   additions extend over less than 106 bits; elements of all exponents of f64 take four times as long.
+//! - *Speed*, for large inputs on GPUs with an f64 unit for every second lane: that of memory for f32, whatever the
+//!   elements; for f64 as long as they, their sum and the errors of the additions extend over less than 106 bits;
+//!   elements of all exponents of f64 take four times as long.
 //! - *Source*: U. Kulisch's superaccumulator, below expansions of S. Collange, D. Defour, S. Graillat, R. Iakymchuk
 //!   (2015) and sums by exponent. The kernel is `kernels_gpu::exact_sum::best`.
 

@@ -64,10 +64,19 @@ impl<T: TwoSum> Operator<Pair<T>> for Add {
     #[inline(always)]
     fn combine(a: Pair<T>, b: Pair<T>) -> Pair<T> {
         let (high, low) = (T::two_sum(a.high, b.high), T::two_sum(a.low, b.low));
-        let sum = T::fast_two_sum(high.high, high.low.add(low.high));
-        let sum = T::fast_two_sum(sum.high, sum.low.add(low.low));
-        // The errors of an infinity are NaN, which must not become the sum.
-        if high.high.finite() { sum } else { Pair { high: high.high, low: T::ZERO } }
+        let first = T::fast_two_sum(high.high, high.low.add(low.high));
+        let sum = T::fast_two_sum(first.high, first.low.add(low.low));
+        // The errors of an infinity are NaN, which must not become the sum. Each of the three sums can be the first one
+        // that is infinite.
+        if !high.high.finite() {
+            Pair { high: high.high, low: T::ZERO }
+        } else if !first.high.finite() {
+            Pair { high: first.high, low: T::ZERO }
+        } else if !sum.high.finite() {
+            Pair { high: sum.high, low: T::ZERO }
+        } else {
+            sum
+        }
     }
 }
 
@@ -88,5 +97,9 @@ mod tests {
         }
         let infinite = Add::combine(pair(f64::INFINITY), pair(1.0));
         assert_eq!((infinite.high, rounded(infinite)), (f32::INFINITY, f32::INFINITY));
+        // Half a unit in the last place beyond the largest number, as a sum of low parts.
+        let of = |x| Pair { high: x, low: 0.0 };
+        let sum = Add::combine(Add::combine(of(f32::MAX), of(f32::powi(2.0, 102) * 1.25)), of(f32::powi(2.0, 102)));
+        assert_eq!(rounded(sum), f32::INFINITY);
     }
 }

@@ -44,7 +44,7 @@
 //! | `double_accumulator` (f32) | as `best` | u * abs(sum) + d * 2^-53 * sum(abs(x)) |
 //! | `compensated` | as `best` | u * abs(sum) + 2 * (d * u)^2 * sum(abs(x)) |
 //! | `double_float` | as `best` | u * abs(sum) + 3.01 * d * u^2 * sum(abs(x)) |
-//! | `atomic` | any order | |
+//! | `atomic` | any order | d also counts the blocks |
 //!
 //! A grid follows from the length and the number of multiprocessors, unless it is given. Integer sums wrap and have the
 //! same bits in any order.

@@ -132,8 +132,14 @@ impl<'t> Opcodes<'t> {
     }
 }
 
-/// Returns the class of an opcode's types, if all have the same.
+/// Opcodes that also have operands of other types: sizes, strides, handles, layers.
+const MIXED: [&str; 9] = ["cp", "wmma", "mma", "wgmma", "multimem", "tex", "tld4", "suld", "sust"];
+
+/// Returns the class of an opcode's types, if all operands have it.
 fn class(opcode: &str) -> Class {
+    if opcode.split('.').next().is_some_and(|first| MIXED.contains(&first)) {
+        return Class::Bits;
+    }
     let mut classes = opcode.split('.').skip(1).filter(|word| is_type(word)).map(Class::of);
     let first = classes.next().unwrap_or(Class::Bits);
     if classes.all(|class| class == first) { first } else { Class::Bits }

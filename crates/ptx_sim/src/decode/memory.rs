@@ -28,7 +28,11 @@ pub const ROWS: &[Effect] = &[
         facts: ACCESS,
         decode: |d, modifiers, operands| d.load_reduced(modifiers, operands),
     },
-    Effect { name: "multimem.st", facts: ACCESS, decode: |d, modifiers, operands| d.store(modifiers, operands) },
+    Effect {
+        name: "multimem.st",
+        facts: ACCESS,
+        decode: |d, modifiers, operands| d.store(&as_bits(modifiers), operands),
+    },
     Effect {
         name: "multimem.red",
         facts: UPDATE,
@@ -75,7 +79,7 @@ impl<'t> Decoder<'_, 't> {
         }
         // The precision of sums of several operands.
         let rest: Vec<&str> = rest.into_iter().filter(|word| !matches!(*word, "acc::f32" | "acc::f16")).collect();
-        self.load(&rest, operands)
+        self.load(&as_bits(&rest), operands)
     }
 
     fn store(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
@@ -353,6 +357,16 @@ fn allowed(modifiers: &Modifiers<'_>, named: Option<Space>, load: bool) -> Resul
         return unsupported("has a type that only arithmetic has");
     }
     Ok(())
+}
+
+/// The words of an access with the bits of half-precision types, which only accesses of multimem have.
+fn as_bits<'w>(words: &[&'w str]) -> Vec<&'w str> {
+    let bits = |word: &&'w str| match *word {
+        "f16" | "bf16" => "b16",
+        "f16x2" | "bf16x2" => "b32",
+        word => word,
+    };
+    words.iter().map(bits).collect()
 }
 
 fn ordered(fence: Option<(Order, Scope)>) -> Result<Op, Reject> {

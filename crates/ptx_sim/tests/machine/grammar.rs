@@ -113,8 +113,15 @@ fn parts_of_registers_and_further_forms() {
         vadd.s32.u32.u32 %r4, %r3.h0, %r2.b0; lop3.or.b32 %r5|%p1, %r4, 117, 0, 0x3c, 0;
         selp.b32 %r6, 1, 0, %p1; shl.b32 %r6, %r6, 16; add.u32 %r4, %r4, %r6; st.global.u32 [%rd1], %r4;";
     assert_eq!(computed(HEADER, "", body), [117]);
+    let body = "mov.b32 %r5, 7; setp.eq.u32 %p1, %r5, 7; @%p1 lop3.or.b32 %r5|%p1, %r5, %r5, 0, 0x3c, 0;
+        selp.b32 %r6, 16, 0, %p1; add.u32 %r5, %r5, %r6; // 7 xor 7, which clears the guard
+        st.global.u32 [%rd1], %r5;";
+    assert_eq!(computed(HEADER, "", body), [0]);
     let body = "multimem.red.global.add.u32 [%rd1], 5; multimem.ld_reduce.relaxed.sys.global.add.u32 %r2, [%rd1];
         multimem.st.global.u32 [%rd1], %r2; mov.v2.f32 {%f1, %f2}, {1.0, 2.0}; min.f32 %f3, %f1, %f2, 0f3E800000;
         mov.b32 %r3, %f3; add.u32 %r3, %r3, %r2; st.global.u32 [%rd1], %r3;";
     assert_eq!(computed(HEADER, "", body), [0.25f32.to_bits() + 5]);
+    let body = "mov.b32 %r2, 0x3c003c00; multimem.st.relaxed.sys.global.f16x2 [%rd1], %r2;
+        multimem.ld_reduce.relaxed.sys.global.add.f16x2 %r3, [%rd1]; st.global.u32 [%rd1], %r3;";
+    assert_eq!(computed(HEADER, "", body), [0x3c00_3c00]);
 }

@@ -144,6 +144,13 @@ impl<T: Element + Real> Ladder for ExactSum<T> {
         Ok(Oracle::elements::<T>(vec![1], move |_, _| Expected::exactly(value)).with_value(value))
     }
 
+    /// The default of `best` is smaller where the shared memory of a block is.
+    fn block(job: &Job<'_>, rung: &Rung<Self::Kernel>) -> Result<u32> {
+        let block = rung.choose(job.block, job)?;
+        let fit = job.device.info().max_shared / best::warp_bytes(size_of::<T>()) * 32;
+        Ok(if job.block.is_none() { block.min(fit) } else { block })
+    }
+
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Input<'j, T>> {
         let input = job.problem.view::<T>(0)?;
         let bytes = size_of_val(input) as u64;

@@ -66,7 +66,7 @@ pub fn list(t: &mut Table) {
     macro_rules! format {
         ($n:literal, $format:expr, $width:literal) => {
             format!(@ $n, "", $format, $width, |x: f64| x, |x: u16| x);
-            format!(@ $n, ".relu", $format, $width, |x: f64| if x < 0.0 { 0.0 } else { x }, relu);
+            format!(@ $n, ".relu", $format, $width, |x: f64| if x.is_nan() || x > 0.0 { x } else { 0.0 }, relu);
         };
         (@ $n:literal, $m:literal, $format:expr, $width:literal, $before:expr, $after:expr) => {
             t.row(

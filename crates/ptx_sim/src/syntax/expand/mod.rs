@@ -223,9 +223,10 @@ impl<'t> Expansion<'_, 't> {
             let q = q.clone();
             self.register(LOOKED_UP, "b32", place.line);
             self.push(place, "lop3.b32", inputs);
-            self.push(place, with, [name(p), name(LOOKED_UP), Operand::Integer(0), q]);
-            instruction.opcode = "mov.b32";
-            operands = vec![name(to), name(LOOKED_UP)];
+            // The predicate last: it may guard the instruction.
+            self.push(place, "mov.b32", [name(to), name(LOOKED_UP)]);
+            instruction.opcode = with;
+            operands = vec![name(p), name(LOOKED_UP), Operand::Integer(0), q];
         }
         let mut loads = Vec::new();
         if let Some(passed) = passed {
