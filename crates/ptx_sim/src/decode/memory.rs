@@ -28,11 +28,7 @@ pub const ROWS: &[Effect] = &[
         facts: ACCESS,
         decode: |d, modifiers, operands| d.load_reduced(modifiers, operands),
     },
-    Effect {
-        name: "multimem.st",
-        facts: ACCESS,
-        decode: |d, modifiers, operands| d.store(&as_bits(modifiers), operands),
-    },
+    Effect { name: "multimem.st", facts: ACCESS, decode: |d, words, operands| d.store(&as_bits(words), operands) },
     Effect {
         name: "multimem.red",
         facts: UPDATE,
