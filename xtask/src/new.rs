@@ -10,6 +10,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
+use cuda_builder::toolchain::{Search, discover};
 
 use crate::workspace;
 
@@ -20,8 +21,11 @@ const DEPENDENCY: &str = "git = \"{{repository}}\"";
 /// Options of the task.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Options {
-    /// Folder of the project, which is made; its last part is the project's name
+    /// Folder of the project, which is made
     path: PathBuf,
+    /// Name of the project's package [default: the folder's name]
+    #[arg(long)]
+    name: Option<String>,
     /// Depend on Rustwarp's git repository, instead of this checkout; URL is by default where this was cloned from
     #[arg(long, value_name = "URL")]
     git: Option<Option<String>>,
@@ -33,7 +37,8 @@ pub struct Options {
 /// Fails if the folder is not empty, if its name can't be the name of a package, or if a file can't be written.
 pub fn run(options: &Options) -> Result<ExitCode> {
     let place = &options.path;
-    let name = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let folder = || place.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = options.name.clone().unwrap_or_else(folder);
     check_name(&name)?;
     let used = place.is_dir() && fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_some());
     ensure!(!used, "{} is not empty: name a new folder", place.display());
@@ -51,8 +56,16 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         "made {}; its kernel is tested on the simulator, and runs on a GPU if there is one, with",
         place.display()
     );
-    println!("\n  cd {}\n  cargo xtask setup\n  cargo test\n  cargo run\n", place.display());
+    let setup = if discover(&Search::default()).is_ok() { "" } else { "\n  cargo xtask setup" };
+    println!("\n  cd {}{setup}\n  cargo test\n  cargo run\n", in_shell(place));
     Ok(ExitCode::SUCCESS)
+}
+
+/// A path as a word of a shell's command line.
+fn in_shell(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "/.-_+~".contains(c);
+    if text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 /// The address that this checkout was cloned from, if it is one that everybody can clone.
@@ -96,10 +109,12 @@ fn folder_from(root: &Path, place: &Path) -> Result<PathBuf> {
 fn check_name(name: &str) -> Result<()> {
     let letter = name.starts_with(|c: char| c.is_ascii_alphabetic());
     if !letter || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
-        bail!("`{name}` can't be a package's name: letters, digits, `-` and `_`, and a letter first");
+        bail!(
+            "`{name}` can't be a package's name: give one by `--name`, of letters, digits, `-` and `_`, and a letter first"
+        );
     }
     if ["app", "kernels", "xtask", "core", "std", "test"].contains(&name) {
-        bail!("`{name}` is the name of another package: choose a different one");
+        bail!("`{name}` is the name of another package: give a different one by `--name`");
     }
     Ok(())
 }
@@ -138,7 +153,7 @@ mod tests {
     fn a_project_has_no_placeholder_left() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let place = folder.path().join("my-kernels");
-        run(&Options { path: place.clone(), git: None })?;
+        run(&Options { path: place.clone(), git: None, name: None })?;
         let mut pending = vec![place.clone()];
         let mut files = 0;
         while let Some(path) = pending.pop() {
@@ -160,7 +175,7 @@ mod tests {
             assert!(place.join(path).join("Cargo.toml").is_file(), "{path}");
         }
         assert!(fs::read_to_string(place.join("app/Cargo.toml"))?.contains("name = \"my-kernels\""));
-        let again = run(&Options { path: place, git: None }).expect_err("it is there");
+        let again = run(&Options { path: place, git: None, name: None }).expect_err("it is there");
         assert!(again.to_string().contains("not empty"), "{again}");
         Ok(())
     }
@@ -169,7 +184,7 @@ mod tests {
     fn a_project_depends_on_the_checkout_or_on_its_repository() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let place = folder.path().join("far");
-        run(&Options { path: place.clone(), git: Some(Some("https://example.org/fork".to_owned())) })?;
+        run(&Options { path: place.clone(), git: Some(Some("https://example.org/fork".to_owned())), name: None })?;
         let manifest = fs::read_to_string(place.join("Cargo.toml"))?;
         assert_eq!(manifest.matches("git = \"https://example.org/fork\"").count(), 5, "{manifest}");
         assert!(fs::read_to_string(place.join(".github/workflows/ci.yml"))?.contains("https://example.org/fork \""));
@@ -200,6 +215,25 @@ mod tests {
         let text = fs::read_to_string(workspace::root().join("templates/project/cargo-generate.toml"))?;
         assert!(text.contains(&format!("default = \"{}\"", env!("CARGO_PKG_REPOSITORY"))), "{text}");
         Ok(())
+    }
+
+    #[test]
+    fn a_folder_may_have_any_name_where_the_project_has_another() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let place = folder.path().join("meine Größen");
+        let refused = run(&Options { path: place.clone(), git: None, name: None }).expect_err("a blank").to_string();
+        assert!(refused.starts_with("`meine Größen` can't be") && refused.contains("--name"), "{refused}");
+        assert!(!place.exists());
+        run(&Options { path: place.clone(), git: None, name: Some("sizes".to_owned()) })?;
+        assert!(fs::read_to_string(place.join("app/Cargo.toml"))?.contains("name = \"sizes\""));
+        Ok(())
+    }
+
+    #[test]
+    fn a_shell_takes_the_path_as_one_word() {
+        assert_eq!(in_shell(Path::new("/home/a/my-kernels")), "/home/a/my-kernels");
+        assert_eq!(in_shell(Path::new("/home/Jürgen/k")), "/home/Jürgen/k");
+        assert_eq!(in_shell(Path::new("/a b/it's")), r"'/a b/it'\''s'");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Error, ItemFn, Result, ReturnType, spanned::Spanned};
+use syn::{Error, ItemFn, Result, ReturnType, ext::IdentExt, spanned::Spanned};
 
 use crate::params::{self, Kind, Param};
 use crate::{bounds::Arguments, expand};
@@ -23,6 +23,12 @@ pub fn expand(arguments: Arguments, function: ItemFn) -> Result<TokenStream> {
 
 fn check_signature(function: &ItemFn) -> Result<()> {
     let sig = &function.sig;
+    if !sig.ident.unraw().to_string().is_ascii() {
+        return Err(Error::new(
+            sig.ident.span(),
+            "a kernel's name becomes that of the entry, and PTX has names of ASCII letters, digits and `_` only",
+        ));
+    }
     if let ReturnType::Type(_, ty) = &sig.output {
         return Err(Error::new(
             ty.span(),
@@ -138,6 +144,12 @@ mod tests {
                     fn k(tile: SharedTile<f32>) {}
                 ),
                 "SharedTile<f32, 256>",
+            ),
+            (
+                quote!(
+                    fn größe(out: DisjointSlice<f32>) {}
+                ),
+                "names of ASCII letters",
             ),
             (
                 quote!(

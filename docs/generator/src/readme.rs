@@ -4,7 +4,7 @@
 use crate::page::{is_peer, table_row, us};
 use crate::results::{self, Row};
 use anyhow::{Context, Result};
-use ladders::kernels::FAMILIES;
+use ladders::kernels::{FAMILIES, Family};
 
 /// Path of the file from the root of the workspace.
 pub const PATH: &str = "README.md";
@@ -18,10 +18,10 @@ const END: &str = "<!-- /table -->";
 /// Fails if the file or the measurements cannot be read, or the file lacks a table's comments.
 pub fn updated() -> Result<String> {
     let text = std::fs::read_to_string(PATH).with_context(|| format!("cannot read {PATH}"))?;
-    let (compared, measured) = (results::compared()?, results::measured()?);
+    let measured = results::measured()?;
     let text = replace(&text, "names", &names())?;
-    let text = replace(&text, "library", &library(&compared))?;
-    let text = replace(&text, "ladder", &ladder(&compared))?;
+    let text = replace(&text, "library", &library(&measured))?;
+    let text = replace(&text, "ladder", &ladder(&measured))?;
     let source = results::newest()?
         .map_or(String::new(), |path| format!("\nThese rows, with their machine: `{}`.\n", path.display()));
     replace(&text, "families", &(families(&measured) + &source))
@@ -49,12 +49,16 @@ fn table(header: &[String], rows: impl IntoIterator<Item = Vec<String>>) -> Stri
 }
 
 /// Reductions that the table `library` has, each in columns of its own.
-const REDUCTIONS: [&str; 3] = ["sum f32", "max f32", "sum f64"];
+const REDUCTIONS: [&str; 2] = ["sum f32", "sum f64"];
 
-/// `best` of the reductions beside the vendor's library, with a cold cache.
+/// `best` of the reductions beside the vendor's library.
 fn library(rows: &[Row]) -> String {
-    let against: Vec<_> =
-        rows.iter().filter(|row| row.comparison.starts_with("against") && row.cache == "cold").collect();
+    let against: Vec<_> = FAMILIES
+        .iter()
+        .filter(|family| family.name == "reduce")
+        .flat_map(|family| rows.iter().filter(move |row| row.family == family.name && is_peer_or_best(family, row)))
+        .filter(|row| REDUCTIONS.contains(&row.subject().as_str()))
+        .collect();
     let mut header = vec!["elements".to_owned()];
     for subject in REDUCTIONS {
         let peer = against.iter().find(|row| row.subject() == subject && row.variant != "best");
@@ -81,13 +85,30 @@ fn library(rows: &[Row]) -> String {
     table(&header, sizes.into_iter().map(cells))
 }
 
-/// The rungs of a reduction at the sizes at which they were measured.
+fn is_peer_or_best(family: &Family, row: &Row) -> bool {
+    row.variant == "best" || is_peer(family, row)
+}
+
+/// Rungs of `reduce` that the table `ladder` has, from the first to the last; the page of the ladder has all.
+const RUNGS: [&str; 11] = [
+    "interleaved",
+    "interleaved_strided",
+    "sequential",
+    "first_add",
+    "unroll_last_warp",
+    "unrolled",
+    "many_per_thread",
+    "grid_stride",
+    "warp_shuffle",
+    "atomic",
+    "best",
+];
+
+/// The rungs of a reduction at a size at which a launch costs most and at one at which memory does.
 fn ladder(rows: &[Row]) -> String {
-    let rungs: Vec<_> = rows.iter().filter(|row| row.comparison == "ladder" && row.family == "reduce").collect();
-    let mut sizes: Vec<u64> = rungs.iter().map(|row| row.n).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let subject = rungs.first().map_or(String::new(), |row| row.subject());
+    let (sizes, subject) = ([1 << 22, 1 << 28], REDUCTIONS[0]);
+    let is_shown = |row: &&Row| row.family == "reduce" && row.subject() == subject && sizes.contains(&row.n);
+    let rungs: Vec<_> = rows.iter().filter(is_shown).collect();
     let header = [format!("rung, {subject}")]
         .into_iter()
         .chain(sizes.iter().flat_map(|&n| [results::size(n, ""), String::new()]));
@@ -100,8 +121,7 @@ fn ladder(rows: &[Row]) -> String {
         };
         [rung.to_owned()].into_iter().chain(sizes.iter().flat_map(|&n| of(n))).collect()
     };
-    let first = sizes.first().copied();
-    table(&header.collect::<Vec<_>>(), rungs.iter().filter(|row| Some(row.n) == first).map(|row| rates(&row.variant)))
+    table(&header.collect::<Vec<_>>(), RUNGS.map(rates))
 }
 
 /// Every family's `best` beside the vendor's library: with the default settings at every size, with other settings at
@@ -201,6 +221,19 @@ mod tests {
         assert_eq!(replace(&text, "names", &names()).expect("its place"), text, "run `cargo xtask docs`");
     }
 
+    /// Tables of older measurements are not what this version does.
+    #[test]
+    fn every_table_of_numbers_is_made_of_the_newest_measurements() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
+        std::env::set_current_dir(root).expect("the workspace");
+        let text = std::fs::read_to_string(PATH).expect("the file");
+        assert_eq!(updated().expect("the tables"), text, "run `cargo xtask docs`");
+        let measured = results::measured().expect("the measurements");
+        for (name, table) in [("library", library(&measured)), ("ladder", ladder(&measured))] {
+            assert!(table.lines().count() > 2 && !table.contains(" - "), "{name} has gaps: {table}");
+        }
+    }
+
     #[test]
     fn a_table_is_replaced_and_nothing_else() {
         let text = "a\n<!-- table x -->\n| old |\n<!-- /table -->\nb\n<!-- table y -->\n<!-- /table -->\n";
@@ -226,8 +259,6 @@ mod tests {
             tflops: None,
             verified: None,
             machine: String::new(),
-            comparison: String::new(),
-            cache: String::new(),
         };
         let large = |settings: &str| row(1 << 28, settings);
         let rows =

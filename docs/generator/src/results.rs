@@ -37,12 +37,6 @@ pub struct Row {
     /// Author and machine of a publication's measurement.
     #[serde(default)]
     pub machine: String,
-    /// The comparison that the row belongs to; only in the files of [`compared`].
-    #[serde(default)]
-    pub comparison: String,
-    /// State of the cache, `cold` or `warm`; only in the files of [`compared`].
-    #[serde(default)]
-    pub cache: String,
 }
 
 impl Row {
@@ -88,18 +82,6 @@ pub fn size(n: u64, shape: &str) -> String {
 /// Fails if the file cannot be read, or contains a wrong result.
 pub fn measured() -> Result<Vec<Row>> {
     newest()?.map_or(Ok(Vec::new()), |path| verified(&path))
-}
-
-/// The newest comparison of the reductions, rung by rung and with the vendor's library, on an H200; empty before there
-/// are any.
-///
-/// # Errors
-/// Fails if the file cannot be read, or contains a wrong result.
-pub fn compared() -> Result<Vec<Row>> {
-    // The name of the file is `DATE.csv`, without a suffix after the date.
-    let paths =
-        csv_files()?.into_iter().filter(|path| path.file_stem().is_some_and(|stem| stem.len() == "2000-01-01".len()));
-    paths.max().map_or(Ok(Vec::new()), |path| verified(&path))
 }
 
 /// Reads a file, and fails if a row's result was wrong.
