@@ -7,7 +7,7 @@
 //! - *Source*: the elements are read once and combined by OR, as in [`reduce`](mod@crate::reduce). The kernel is
 //!   `kernels_gpu::reduce::bits`.
 
-use crate::backend::{Handle, Memory, View, ViewMut};
+use crate::backend::{DeviceInfo, Handle, Memory, View, ViewMut};
 use crate::device::{Device, VALUE};
 use crate::element::Element;
 use crate::error::Result;
@@ -90,9 +90,7 @@ impl<B: Bit, T: Element + Bits, H: Handle> Plan<B, T, H> {
     /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has less memory free.
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
-        let tuned = Tuned { block: bits::BLOCK, blocks_per_sm: bits::BLOCKS_PER_SM };
-        let per_thread = best::per_thread(size_of::<T>());
-        let config = LastBlock::new(device.backend().info(), n as u64, per_thread, tuned, tuning)?;
+        let config = config::<T>(device.backend().info(), n, tuning)?;
         Ok(Self {
             n,
             config,
@@ -143,10 +141,15 @@ impl<B: Bit, T: Element + Bits> Plan<B, T> {
 ///
 /// # Errors
 /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support.
-pub fn scratch_bytes<T>(info: &crate::backend::DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
-    let tuned = Tuned { block: bits::BLOCK, blocks_per_sm: bits::BLOCKS_PER_SM };
-    let blocks = LastBlock::new(info, n as u64, best::per_thread(size_of::<T>()), tuned, tuning)?.grid;
+pub fn scratch_bytes<T>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
+    let blocks = config::<T>(info, n, tuning)?.grid;
     Ok(u64::from(blocks) * size_of::<T>() as u64 + size_of::<u32>() as u64)
+}
+
+/// The configuration of a launch for `n` elements.
+fn config<T>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<LastBlock> {
+    let tuned = Tuned { block: bits::BLOCK, blocks_per_sm: bits::BLOCKS_PER_SM };
+    LastBlock::new(info, n as u64, best::per_thread(size_of::<T>()), tuned, tuning)
 }
 
 impl Device {

@@ -130,15 +130,25 @@ impl<T: Element + Real> Plan<T> {
     }
 }
 
+/// Most threads per block for which the device has shared memory.
+fn largest_block<T: Real>(info: &DeviceInfo) -> u32 {
+    info.max_shared / best::warp_bytes(size_of::<T>()) * 32
+}
+
+/// Default number of threads per block: fewer than the tuned number where shared memory is small.
+pub fn default_block<T: Real>(info: &DeviceInfo) -> u32 {
+    best::block(size_of::<T>()).min(largest_block::<T>(info))
+}
+
 /// The shape of a launch for `n` elements.
 fn shape<T: Real>(info: &DeviceInfo, n: u64, tuning: Tuning) -> Result<Shape> {
     let bytes = size_of::<T>();
-    let fit = info.max_shared / best::warp_bytes(bytes) * 32;
-    let tuned = Tuned { block: best::block(bytes).min(fit), blocks_per_sm: best::BLOCKS_PER_SM };
+    let tuned = Tuned { block: default_block::<T>(info), blocks_per_sm: best::BLOCKS_PER_SM };
     let LastBlock { block, grid, .. } = LastBlock::new(info, n, 16 / bytes as u32, tuned, tuning)?;
     let shared = block / 32 * best::warp_bytes(bytes);
     if shared > info.max_shared {
-        return Err(Error::Argument(format!("a block of an exact sum has at most {fit} threads on this device")));
+        let most = largest_block::<T>(info);
+        return Err(Error::Argument(format!("a block of an exact sum has at most {most} threads on this device")));
     }
     // More blocks than run at the same time do no harm; fewer are refused if their threads would get too many elements.
     let most = best::most_per_thread(bytes) / 2 * u64::from(block);

@@ -31,7 +31,7 @@ const NO_ERROR: f64 = 1.0 / (1 << 28) as f64;
 /// # Errors
 /// Fails if a rung cannot be run, or its error exceeds its bound.
 pub fn page() -> Result<(String, String)> {
-    let mut sums = Sums::new()?;
+    let sums = Sums::new()?;
     let by_length =
         sums.lines(POWERS.map(|power| move |seed| uniform(1 << power, seed)), |values| values.len() as f64)?;
     let by_condition = sums.lines(RANGES.map(|range| move |seed| cancelling(range, seed)), condition)?;
@@ -74,7 +74,7 @@ impl Sums {
 
     /// A line per rung: the mean error of each group of inputs, over `place` of its first input.
     fn lines<const N: usize>(
-        &mut self,
+        &self,
         groups: [impl Fn(u64) -> Vec<f32>; N],
         place: fn(&[f32]) -> f64,
     ) -> Result<Vec<Line>> {
@@ -92,7 +92,7 @@ impl Sums {
         Ok(lines)
     }
 
-    /// A rung's sum; `None` if it does not take so many elements.
+    /// The sum that a rung computes; `None` if the rung does not accept an input of this length.
     fn sum(&self, family: &Family, op: &str, module: Module, rung: RungId, values: &[f32]) -> Result<Option<f64>> {
         let (inputs, settings) = ([Tensor::from(Array::F32(values.to_vec()))], Settings::default());
         let problem = Problem { inputs: &inputs, dtype: Dtype::F32, op, settings: &settings };

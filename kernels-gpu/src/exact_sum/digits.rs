@@ -5,7 +5,7 @@
 //! biased exponent `e` is the position of its mantissa's lowest bit.
 
 use crate::number::Number;
-use crate::reduce::{WARP, collective::draw_last};
+use crate::reduce::{WARP, collective::is_last_block};
 use cuda_std::{
     atomic::{Atomic, AtomicI64, AtomicU32, Ordering},
     shared::dynamic_shared_mem,
@@ -289,13 +289,8 @@ pub unsafe fn seen(words: *mut u32) -> u32 {
 #[inline(always)]
 pub unsafe fn is_last(words: *mut u32) -> bool {
     thread::sync_threads(); // separates the block's additions from the drawing of its ticket
-    let mut last = 0;
-    if thread::thread_idx_x() == 0 {
-        // SAFETY: one thread of the block, and the ticket is used by this launch only.
-        last = u32::from(unsafe { draw_last(words) });
-    }
-    // The barrier makes the other blocks' additions, which thread 0 has acquired, visible to the whole block.
-    thread::sync_threads_or(last) != 0
+    // SAFETY: the caller upholds this function's contract; the ticket is the first word.
+    unsafe { is_last_block(words) }
 }
 
 /// Adds two numbers to the total and rounds it to the nearest number, in thread 0 of the last block; other threads

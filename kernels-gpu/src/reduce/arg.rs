@@ -9,7 +9,7 @@
 use super::{
     Max, Min, Op, WARP,
     best::UNROLL,
-    collective::{block_reduce_by, draw_last},
+    collective::{block_reduce_by, is_last_block},
 };
 use crate::number::Number;
 use cuda_std::{kernel, memory::Vector, thread, warp};
@@ -47,19 +47,17 @@ pub unsafe fn reduce_arg<O: Op<T>, T: Number>(
     };
     // SAFETY: every thread of the block reaches this call, and the block consists of whole warps.
     let arg = unsafe { block_reduce_by(arg, nothing::<O, T>(), |arg| warp_reduce::<O, T>(arg)) };
-    let mut last = 0;
     if tid == 0 {
-        // SAFETY: one partial result per block, and one thread that draws its ticket.
-        last = unsafe {
+        // SAFETY: one partial result per block.
+        unsafe {
             let block = thread::block_idx_x() as usize;
             values.add(block).write(arg.value);
             indices.add(block).write(arg.index);
-            u32::from(draw_last(ticket))
-        };
+        }
     }
-    // The barrier makes the other blocks' results, as thread 0 sees them, visible to the whole block, and separates the
-    // two uses of the shared memory in `block_reduce_by`.
-    if thread::sync_threads_or(last) == 0 {
+    // Its barrier also separates the two uses of the shared memory in `block_reduce_by`.
+    // SAFETY: the caller upholds this function's contract.
+    if !unsafe { is_last_block(ticket) } {
         return;
     }
     let mut arg = nothing::<O, T>();

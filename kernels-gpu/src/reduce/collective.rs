@@ -107,16 +107,13 @@ pub unsafe fn grid_reduce<O: Operator<T>, T: Pod>(value: T, partials: *mut T, ti
     let (tid, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
     // SAFETY: every thread of the block reaches this call, and the block consists of whole warps.
     let value = unsafe { block_reduce::<O, T>(value) };
-    let mut last = 0;
     if tid == 0 {
         // SAFETY: one partial result per block.
         unsafe { partials.add(thread::block_idx_x() as usize).write(value) };
-        // SAFETY: the caller upholds this function's contract.
-        last = unsafe { draw_last(ticket) }.into();
     }
-    // The barrier makes the other blocks' results, as thread 0 sees them, visible to the whole block, and separates the
-    // two uses of the shared memory in `block_reduce`.
-    if thread::sync_threads_or(last) == 0 {
+    // Its barrier also separates the two uses of the shared memory in `block_reduce`.
+    // SAFETY: the caller upholds this function's contract.
+    if !unsafe { is_last_block(ticket) } {
         return None;
     }
 
@@ -139,18 +136,23 @@ pub unsafe fn grid_reduce<O: Operator<T>, T: Pod>(value: T, partials: *mut T, ti
     (tid == 0).then_some(value)
 }
 
-/// Draws the calling block's ticket, and returns whether it is the grid's last.
+/// Draws the block's ticket, and returns whether it is the grid's last. The ticket wraps to 0.
 ///
-/// The draw releases this thread's writes, and those of other threads of its block before a barrier that it has passed;
-/// the last block acquires the writes that all others released.
+/// Thread 0 draws. That releases its writes, and those of other threads of its block before a barrier that it has
+/// passed; the last block acquires the writes that all others released, and a barrier makes them visible to all its
+/// threads.
 ///
 /// # Safety
-/// One thread of each block calls it; `ticket` was 0 before the launch, which alone uses it.
+/// All threads of the grid call it once; `ticket` was 0 before the launch, which alone uses it.
 #[inline(always)]
-pub unsafe fn draw_last(ticket: *mut u32) -> bool {
-    let last = thread::grid_dim_x() - 1;
-    // SAFETY: during the launch every access to the ticket is one of these atomics.
-    unsafe { AtomicU32::from_ptr(ticket) }.fetch_inc(last, Ordering::AcqRel) == last
+pub unsafe fn is_last_block(ticket: *mut u32) -> bool {
+    let mut is_last = false;
+    if thread::thread_idx_x() == 0 {
+        let last = thread::grid_dim_x() - 1;
+        // SAFETY: during the launch every access to the ticket is one of these atomics.
+        is_last = unsafe { AtomicU32::from_ptr(ticket) }.fetch_inc(last, Ordering::AcqRel) == last;
+    }
+    thread::sync_threads_or(is_last.into()) != 0
 }
 
 /// Element `i`, or the identity past the end.

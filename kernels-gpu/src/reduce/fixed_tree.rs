@@ -24,7 +24,7 @@
 use super::{
     Sum,
     best::{UNROLL, combine, load, tree},
-    collective::{block_reduce, draw_last},
+    collective::{block_reduce, is_last_block},
 };
 use crate::{
     number::Number,
@@ -97,9 +97,7 @@ pub unsafe fn reduce_fixed_tree<T: Rounded>(input: &[T], partials: *mut T, ticke
         number += grid;
     }
     // SAFETY: the caller upholds this function's contract.
-    let last = if tid == 0 { unsafe { draw_last(ticket) }.into() } else { 0 };
-    // The barrier makes the other blocks' results, as thread 0 sees them, visible to the whole block.
-    if thread::sync_threads_or(last) == 0 {
+    if !unsafe { is_last_block(ticket) } {
         return;
     }
     let mut sum = T::ZERO;

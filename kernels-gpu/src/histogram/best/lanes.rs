@@ -14,7 +14,7 @@ use super::{
     super::{Sample, add_shared},
     for_each,
 };
-use crate::reduce::collective::draw_last;
+use crate::reduce::collective::is_last_block;
 use cuda_std::{
     atomic::{AtomicU64, Ordering},
     kernel,
@@ -112,13 +112,8 @@ pub unsafe fn histogram_best_lanes<T: Sample>(
     }
     thread::sync_threads(); // separates the block's additions from the drawing of its ticket
 
-    let mut last = 0;
-    if tid == 0 {
-        // SAFETY: one thread of the block, and the ticket is used by this launch only.
-        last = u32::from(unsafe { draw_last(ticket) });
-    }
-    // The barrier makes the other blocks' additions, which thread 0 has acquired, visible to the whole block.
-    if thread::sync_threads_or(last) == 0 {
+    // SAFETY: all threads of the grid, and the ticket is used by this launch only.
+    if !unsafe { is_last_block(ticket) } {
         return;
     }
     let mut bin = tid;

@@ -3,7 +3,7 @@
 use super::BLOCK;
 use crate::{
     operator::{Operator, Pod},
-    reduce::collective::draw_last,
+    reduce::collective::is_last_block,
     segreduce::scan::block_scan,
 };
 use cuda_std::thread;
@@ -23,10 +23,8 @@ pub unsafe fn join<O: Operator<T>, T: Pod>(
 ) {
     let (tid, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
     thread::sync_threads(); // separates the block's writes of its results from the ticket that releases them
-    // SAFETY: one thread per block.
-    let last = if tid == 0 { u32::from(unsafe { draw_last(ticket) }) } else { 0 };
-    // The barrier makes the other blocks' results, which thread 0 has acquired, visible to the whole block.
-    if thread::sync_threads_or(last) == 0 {
+    // SAFETY: the caller upholds this function's contract.
+    if !unsafe { is_last_block(ticket) } {
         return;
     }
     let mut carry = O::identity();

@@ -16,6 +16,7 @@ use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::exact_sum::*;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Array, Dtype, Element};
+use rustwarp::exact_sum as library;
 use std::marker::PhantomData;
 
 mod oracle;
@@ -144,11 +145,12 @@ impl<T: Element + Real> Ladder for ExactSum<T> {
         Ok(Oracle::elements::<T>(vec![1], move |_, _| Expected::exactly(value)).with_value(value))
     }
 
-    /// The default of `best` is smaller where the shared memory of a block is.
     fn block(job: &Job<'_>, rung: &Rung<Self::Kernel>) -> Result<u32> {
-        let block = rung.choose(job.block, job)?;
-        let fit = job.device.info().max_shared / best::warp_bytes(size_of::<T>()) * 32;
-        Ok(if job.block.is_none() { block.min(fit) } else { block })
+        let default = match rung.kernel {
+            Planned::Here(_) => None,
+            Planned::ByLibrary => Some(library::default_block::<T>(job.device.info())),
+        };
+        rung.choose(job.block.or(default), job)
     }
 
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Input<'j, T>> {
@@ -172,7 +174,7 @@ impl<T: Element + Real> Ladder for ExactSum<T> {
             return run(Plan::new(rung.block, 0, &output, &[1]).copy(&output, zero));
         }
         let Planned::Here(launcher) = rung.kernel else {
-            let plan = rustwarp::exact_sum::Plan::new(&rung.device, n, rung.tuning())?;
+            let plan = library::Plan::new(&rung.device, n, rung.tuning())?;
             return run(Plan::of_library(plan.prepare(buffer, &output)?, &output, &[1]));
         };
         let shape = shape(rung, n, size_of::<T>())?;

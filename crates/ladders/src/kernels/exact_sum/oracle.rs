@@ -38,7 +38,10 @@ pub fn sum<T: Element>(input: &[T]) -> T {
 
 #[cfg(test)]
 mod tests {
+    use super::super::spread;
     use super::*;
+    use rustwarp::element::{Array, Dtype};
+    use rustwarp::exact_sum::on_cpu;
 
     #[test]
     fn sums_are_rounded_once() {
@@ -61,20 +64,14 @@ mod tests {
 
     #[test]
     fn the_cpu_gives_the_same_bits() {
-        for data in ["spread", "cancelling"] {
-            for n in [1, 2, 3, 1000] {
-                let super::super::Array::F64(x) =
-                    super::super::spread(rustwarp::Dtype::F64, n, n as u64, data == "cancelling")
-                else {
-                    panic!("f64")
+        for (n, cancelling) in [1, 2, 3, 1000].into_iter().flat_map(|n| [(n, false), (n, true)]) {
+            for dtype in [Dtype::F32, Dtype::F64] {
+                let [on_cpu, exact] = match spread(dtype, n, n as u64, cancelling) {
+                    Array::F32(x) => [on_cpu(&x), sum(&x)].map(|sum| u64::from(sum.to_bits())),
+                    Array::F64(x) => [on_cpu(&x), sum(&x)].map(f64::to_bits),
+                    other => panic!("{other:?}"),
                 };
-                assert_eq!(rustwarp::exact_sum::on_cpu(&x).to_bits(), sum(&x).to_bits(), "{data} {n}");
-                let super::super::Array::F32(x) =
-                    super::super::spread(rustwarp::Dtype::F32, n, n as u64, data == "cancelling")
-                else {
-                    panic!("f32")
-                };
-                assert_eq!(rustwarp::exact_sum::on_cpu(&x).to_bits(), sum(&x).to_bits(), "{data} {n}");
+                assert_eq!(on_cpu, exact, "{n} {dtype}, cancelling: {cancelling}");
             }
         }
     }
