@@ -157,6 +157,21 @@ pub const EVERY_RUN: &[Code] = &[
         "Wait for the copy before its bytes are used.",
     ),
     error(
+        "warpgroup",
+        "The warps of a warpgroup differ",
+        "Let the four warps of an aligned group execute the same `wgmma` with the same descriptors.",
+    ),
+    error(
+        "wgmma-not-waited",
+        "Access to a register of an asynchronous product before it has ended",
+        "Commit the product and wait for its group before its registers are used.",
+    ),
+    error(
+        "wgmma-not-fenced",
+        "An asynchronous product accesses registers without a fence",
+        "Execute `wgmma.fence` after other accesses to the registers of a product.",
+    ),
+    error(
         "async-source-overwritten",
         "The source of an asynchronous copy is overwritten before it has been read",
         "Wait for the copy's reads before the source is written.",

@@ -1,7 +1,7 @@
 //! Work: the arithmetic operations of an instruction, from its row.
 
 use crate::isa::facts::{Facts, Work};
-use crate::program::{MatrixKind, Op};
+use crate::program::{MatrixKind, Op, Warpgroup};
 
 /// The kind of arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,8 +33,14 @@ pub(super) fn of(facts: &Facts, op: &Op) -> Option<(Kind, u64)> {
 
 /// A product multiplies an m×k by a k×n matrix and adds: 2mnk operations for the 32 lanes together.
 fn product(op: &Op) -> Option<(Kind, u64)> {
-    let Op::Matrix(matrix) = op else { return None };
-    let MatrixKind::Multiply(shape) = matrix.kind else { return None };
+    let shape = match op {
+        Op::Matrix(matrix) => match matrix.kind {
+            MatrixKind::Multiply(shape) => shape,
+            _ => return None,
+        },
+        Op::Warpgroup(Warpgroup::Multiply(product)) => product.shape,
+        _ => return None,
+    };
     Some((Kind::Tensor, 2 * (shape.m * shape.n * shape.k) as u64 / 32))
 }
 

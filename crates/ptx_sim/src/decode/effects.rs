@@ -1,9 +1,9 @@
 //! The table of instructions that affect more than registers: one row each, in the chapter that decodes it.
 
 use super::decoder::Effect;
-use super::{asynchronous, cluster, control, matrix, memory, moves, texture, video};
+use super::{asynchronous, cluster, control, matrix, memory, moves, texture, video, warpgroup};
 
-const CHAPTERS: [&[Effect]; 8] = [
+const CHAPTERS: [&[Effect]; 9] = [
     memory::ROWS,
     control::ROWS,
     asynchronous::ROWS,
@@ -12,6 +12,7 @@ const CHAPTERS: [&[Effect]; 8] = [
     texture::ROWS,
     moves::ROWS,
     video::ROWS,
+    warpgroup::ROWS,
 ];
 
 /// Returns the row with the longest name that an opcode starts with.

@@ -16,7 +16,7 @@ const TRANSPOSED: Facts = facts(Undefined::Any, Work::None, Latency::Alu, Fideli
 /// Facts of a product of integers or of `f64`.
 const EXACT_PRODUCT: Facts = facts(Undefined::Any, Work::Product, Latency::Alu, Fidelity::Exact);
 /// Facts of a product of narrower floats.
-const PRODUCT: Facts = facts(
+pub const PRODUCT: Facts = facts(
     Undefined::Any,
     Work::Product,
     Latency::Alu,
@@ -24,6 +24,11 @@ const PRODUCT: Facts = facts(
         "products exact; order and precision of the sum as observed on Hopper, which PTX leaves open",
     ),
 );
+
+/// Returns the facts of a product whose results are exact.
+pub fn exact_product() -> &'static Facts {
+    &EXACT_PRODUCT
+}
 
 /// Rows of this chapter. Products of integers and of `f64` take the facts of an exact product instead.
 pub const ROWS: &[Effect] = &[
@@ -218,11 +223,19 @@ impl<'t> Decoder<'_, 't> {
         }
     }
 
-    fn destinations(&mut self, operand: &Operand<'t>, file: File, count: usize) -> Result<Vec<Slot>, Reject> {
+    /// Returns the rows of a vector of `count` destinations.
+    ///
+    /// # Errors
+    /// [`Reject`] if there are more or fewer.
+    pub fn destinations(&mut self, operand: &Operand<'t>, file: File, count: usize) -> Result<Vec<Slot>, Reject> {
         self.elements(operand, count)?.iter().map(|element| self.destination(element, file)).collect()
     }
 
-    fn sources(&mut self, operand: &Operand<'t>, file: File, count: usize) -> Result<Vec<Slot>, Reject> {
+    /// Returns the rows of a vector of `count` sources.
+    ///
+    /// # Errors
+    /// [`Reject`] if there are more or fewer.
+    pub fn sources(&mut self, operand: &Operand<'t>, file: File, count: usize) -> Result<Vec<Slot>, Reject> {
         self.elements(operand, count)?.iter().map(|element| Ok(self.source(element, file)?.0)).collect()
     }
 }
@@ -303,14 +316,15 @@ impl FragmentForm {
 const UNKNOWN_FRAGMENT: &str = "this form of `wmma` is not supported";
 
 /// Parses a shape such as `m16n8k16`.
-fn dimensions(word: &str) -> Option<(usize, usize, usize)> {
+pub fn dimensions(word: &str) -> Option<(usize, usize, usize)> {
     let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
     let (n, k) = rest.split_once('k')?;
     let size = |text: &str| text.parse().ok().filter(|&size: &usize| (1..=256).contains(&size));
     Some((size(m)?, size(n)?, size(k)?))
 }
 
-fn element(kind: &str) -> Option<Element> {
+/// Returns the type of a factor's elements.
+pub fn element(kind: &str) -> Option<Element> {
     Some(match kind {
         "f16" => Element::F16,
         "bf16" => Element::Bf16,
@@ -327,7 +341,8 @@ fn element(kind: &str) -> Option<Element> {
     })
 }
 
-fn sum(kind: &str) -> Option<Sum> {
+/// Returns the type of sums.
+pub fn sum(kind: &str) -> Option<Sum> {
     Some(match kind {
         "f16" => Sum::F16,
         "f32" => Sum::F32,
@@ -366,6 +381,6 @@ fn wmma_shape(element: Element, shape: (usize, usize, usize)) -> bool {
 }
 
 /// Returns the number of registers that a lane needs for its part of a matrix.
-fn registers(elements: usize, bits: usize) -> usize {
+pub fn registers(elements: usize, bits: usize) -> usize {
     (elements * bits).div_ceil(bits.max(32) * 32)
 }

@@ -25,3 +25,4 @@ mod tests;
 mod texture;
 mod variables;
 mod video;
+mod warpgroup;

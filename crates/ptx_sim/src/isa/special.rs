@@ -45,6 +45,18 @@ pub enum Timer {
     GlobaltimerHi,
 }
 
+impl Timer {
+    /// Returns the value after `now` warp instructions of the worker: clocks increase, and are reproducible with one
+    /// worker.
+    pub(crate) fn value(self, now: u64) -> u64 {
+        match self {
+            Timer::Clock | Timer::GlobaltimerLo => now & 0xffff_ffff,
+            Timer::ClockHi | Timer::GlobaltimerHi => now >> 32,
+            Timer::Clock64 | Timer::Globaltimer => now,
+        }
+    }
+}
+
 /// Meaning of a `%name` that is not declared by `.reg`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Register {

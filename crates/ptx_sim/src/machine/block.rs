@@ -4,6 +4,7 @@ use super::barrier::Barrier;
 use super::in_flight::InFlight;
 use super::position::Who;
 use super::warp::Warp;
+use super::warpgroup::Groups;
 use crate::observe::{BlockStates, Site};
 
 /// Number of barriers of a block.
@@ -21,6 +22,8 @@ pub struct Block<B> {
     pub cluster_phase: u64,
     /// Copies in flight, and mbarriers.
     pub in_flight: InFlight,
+    /// Products of its warpgroups.
+    pub groups: Groups,
     /// `%ctaid`.
     pub id: [u32; 3],
     /// The warps, in boxes so that the running warp can be taken out cheaply.

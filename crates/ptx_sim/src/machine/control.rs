@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::step::Step;
 use super::warp::Split;
-use super::{afford, asynchronous, barriers, calls, collectives, discard, matrix};
+use super::{afford, asynchronous, barriers, calls, collectives, discard, matrix, warpgroup};
 use crate::isa::special::Special;
 use crate::lanes;
 use crate::observe::{Observer, Shadow, Site};
@@ -85,6 +85,11 @@ pub fn execute<O: Observer>(step: &mut Step<'_, '_, O>, mut split: Split, inst: 
         Op::Barrier { .. } => barriers::execute(step, split).map(|()| None),
         Op::Collective { .. } => collectives::execute(step, split).map(|()| None),
         Op::Matrix(_) => {
+            matrix::wait(step, split)?;
+            collectives::meet_parked(step.worker, step.block, step.warp).map(|_| None)
+        }
+        Op::Warpgroup(op) if split.mask == u32::MAX => warpgroup::execute(step, split, op),
+        Op::Warpgroup(_) => {
             matrix::wait(step, split)?;
             collectives::meet_parked(step.worker, step.block, step.warp).map(|_| None)
         }

@@ -6,12 +6,12 @@ use super::position::At;
 use super::step::Step;
 use super::warp::{Split, State, Warp};
 use super::worker::Worker;
-use super::{atomics, barriers, blocked, calls, collectives, control, keep_going, matrix, texture};
+use super::{atomics, barriers, blocked, calls, collectives, control, keep_going, matrix, texture, warpgroup};
 use crate::lanes;
 use crate::level::{Host, Task};
 use crate::memory::address;
 use crate::observe::{Observer, Shadow, Site};
-use crate::program::{BarrierKind, Op, Order, Space, Timer};
+use crate::program::{BarrierKind, Op, Order, Space};
 use crate::registers::Registers;
 use crate::stop::Stop;
 
@@ -242,6 +242,9 @@ impl<O: Observer> Worker<'_, O> {
                     }
                 };
             }
+            if let Some(rows) = flow.touches(pc).filter(|_| mask != 0) {
+                warpgroup::touch(&mut step!(mask), rows);
+            }
             match &inst.op {
                 Op::Branch { target } => {
                     if inst.guard.is_some() {
@@ -331,7 +334,7 @@ impl<O: Observer> Worker<'_, O> {
                 }
                 Op::ReadTimer { timer, destination, wide } => {
                     let now = started - *fuel;
-                    let value = timer_value(*timer, now);
+                    let value = timer.value(now);
                     warp.polled = true;
                     self.acted = true;
                     match *wide {
@@ -384,15 +387,5 @@ fn lies_in(address: u64, space: Space) -> bool {
         Space::Frame => found == Space::Local,
         Space::Generic => true,
         space => found == space,
-    }
-}
-
-/// Clocks advance by one per warp instruction of the worker: they increase, and are reproducible with one worker.
-fn timer_value(timer: Timer, now: u64) -> u64 {
-    match timer {
-        Timer::Clock => now & 0xffff_ffff,
-        Timer::ClockHi | Timer::GlobaltimerHi => now >> 32,
-        Timer::Clock64 | Timer::Globaltimer => now,
-        Timer::GlobaltimerLo => now & 0xffff_ffff,
     }
 }

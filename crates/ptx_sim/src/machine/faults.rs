@@ -133,6 +133,7 @@ impl Context<'_> {
                 State::Ready => "running, here or after this place".to_owned(),
                 State::Barrier { id } => format!("at barrier {id}"),
                 State::ClusterBarrier => "at the cluster barrier".to_owned(),
+                State::Warpgroup { .. } => "waiting for the other warps of its warpgroup".to_owned(),
                 State::Collective { mask, .. } => format!("waiting for {}", lanes::describe(mask & warp.live)),
             };
             let who = lanes::describe(split.mask & mask);

@@ -2,10 +2,11 @@
 //!
 //! Reading order. State: `launch` (what goes in), `context` (shared by all workers), `worker`, `pool`, `block`, `warp`
 //! (which lanes are where), `frame`, `barrier`, `in_flight`, `mbarrier`. Methods of the worker: `grid` (blocks over
-//! worker threads), `turns` (warps of a block) and `execute` (the loop over instructions). Then `step` (one warp at one
-//! instruction), `part` and `access` (the lanes of an access, and its checks), and by topic the functions that execute
-//! a step: `control`, `load_store`, `atomics`, `discard`, `asynchronous`, `issue`, `completion`, `premature`,
-//! `mbarriers`, `cluster`, `cluster_barrier`, `barriers`, `collectives`, `matrix`, `texture`, `calls`, `externs`.
+//! worker threads), `turns` (warps of a block) and `execute` (the loop over instructions). Then `step` (one warp at
+//! one instruction), `part` and `access` (the lanes of an access, and its checks), and by topic the functions that
+//! execute a step: `control`, `load_store`, `atomics`, `discard`, `asynchronous`, `issue`, `completion`, `premature`,
+//! `mbarriers`, `cluster`, `cluster_barrier`, `barriers`, `collectives`, `matrix`, `warpgroup`, `texture`, `calls`,
+//! `externs`.
 
 mod access;
 mod afford;
@@ -56,6 +57,7 @@ mod texture;
 mod turns;
 mod validate;
 mod warp;
+mod warpgroup;
 mod worker;
 
 pub(crate) use context::{Context, Kernel};

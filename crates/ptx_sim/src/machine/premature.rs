@@ -22,34 +22,43 @@ pub fn check<O: Observer>(step: &mut Step<'_, '_, O>, part: Part<'_>, shape: Sha
         let range = transfer.range(block.ticket, written);
         range.is_some_and(|(first, bytes)| first < end && start < first + u64::from(bytes))
     };
-    let Some(issued) = transfers.find(overlaps).map(Who::from) else { return };
+    let copy = transfers.find(overlaps).map(Who::from);
     drop(transfers);
+    let product = if written { None } else { block.groups.reader(start, end) };
+    let Some(issued) = copy.or(product) else { return };
     let context = worker.context;
     let what = match kind {
         AccessKind::Load => "read",
         _ => "written",
     };
     let place = context.layout.describe(context.program, start, context.shared_bytes);
+    let reader = if copy.is_some() { "an asynchronous copy" } else { "an asynchronous product" };
     let (code, title) = match written {
         true => (
             "async-not-waited",
             format!("shared memory is {what} before an asynchronous copy to it was waited for, {place}"),
         ),
-        false => (
-            "async-source-overwritten",
-            format!("shared memory is written while an asynchronous copy may still read it, {place}"),
-        ),
+        false => {
+            ("async-source-overwritten", format!("shared memory is written while {reader} may still read it, {place}"))
+        }
     };
     step.finding(lane, code, || {
         let mut diagnostic = Diagnostic::new(code, title);
         let thread = context.thread(context.block_id(issued.block), issued.warp, issued.lane);
         let place = Place::of(context.program, issued.site.function, issued.site.pc);
-        diagnostic.related.push((format!("the copy, issued by {thread}:"), place));
-        diagnostic.help = Some(
-            "wait in the issuing thread (`cp.async.wait_group`, `cp.async.bulk.wait_group`) followed by a barrier, \
-             or wait in every thread on the copy's mbarrier, before this access"
-                .to_owned(),
-        );
+        let (what, help) = match copy {
+            Some(_) => (
+                "copy",
+                "wait in the issuing thread (`cp.async.wait_group`, `cp.async.bulk.wait_group`) followed by a barrier, \
+                 or wait in every thread on the copy's mbarrier, before this access",
+            ),
+            None => (
+                "product",
+                "wait in the warpgroup (`wgmma.wait_group`), and order this access after it by a barrier or mbarrier",
+            ),
+        };
+        diagnostic.related.push((format!("the {what}, issued by {thread}:"), place));
+        diagnostic.help = Some(help.to_owned());
         diagnostic
     });
 }

@@ -4,6 +4,7 @@ use super::block::Block;
 use super::key::Key;
 use super::mbarrier_objects;
 use super::warp::State;
+use super::warpgroup;
 use super::worker::Worker;
 use crate::lanes;
 use crate::observe::{Observer, Site};
@@ -63,6 +64,7 @@ pub fn describe_waiting<O: Observer>(worker: &Worker<'_, O>, block: &Block<O::Bl
                 State::ClusterBarrier => "wait at the cluster barrier".to_owned(),
                 State::Ready => "run, possibly in a waiting loop,".to_owned(),
                 State::Barrier { id } => format!("wait at barrier {id}"),
+                State::Warpgroup { until } => warpgroup::missing(block, warp.index, until),
                 State::Collective { mask, .. } => format!("wait for {}", lanes::describe(mask & warp.live)),
             };
             add(warp.index, split.mask, reason, warp.site(split));

@@ -3,6 +3,7 @@
 use super::barrier::Barrier;
 use super::block::{BARRIERS, Block, BlockTurn, WarpTurn};
 use super::in_flight::InFlight;
+use super::warpgroup::Groups;
 use super::worker::Worker;
 use super::{barriers, cluster_barrier, completion, stuck};
 use crate::observe::{BlockShape, Observer, Shadow};
@@ -37,6 +38,7 @@ impl<O: Observer> Worker<'_, O> {
             parked: false,
             cluster_phase: 0,
             in_flight: InFlight::default(),
+            groups: Groups::default(),
             id,
             warps: Vec::with_capacity(warps as usize),
             shared: vec![0; context.shared_bytes.div_ceil(8) as usize * 2],

@@ -7,6 +7,8 @@
 
 use super::frame::Frame;
 use crate::program::{Collective, Site};
+use crate::registers::Slot;
+use std::collections::BTreeSet;
 
 /// Marks lanes without a join, which run to the end of the kernel.
 pub const NO_JOIN: u32 = u32::MAX;
@@ -32,6 +34,10 @@ pub enum State {
     },
     /// Waits at the cluster barrier.
     ClusterBarrier,
+    /// Waits for the warpgroup's products below a number.
+    Warpgroup {
+        until: u64,
+    },
     /// Waits for the other lanes of a `*.sync` instruction's mask.
     Collective {
         mask: u32,
@@ -77,6 +83,10 @@ pub struct Warp {
     pub cluster: AtClusterBarrier,
     /// Initialisation state of local memory, while it is checked: a cell per word and lane.
     pub states: Vec<[u8; 32]>,
+    /// Registers of asynchronous products that were accessed since the last `wgmma.fence`: frame and row.
+    pub accessed: BTreeSet<(u32, Slot)>,
+    /// Whether the warp has executed a `wgmma.fence`.
+    pub fenced: bool,
     /// The barrier at which this warp has been counted.
     pub waits_at: Option<u32>,
     /// Whether lanes were released from a join before all had arrived, to let others make progress.
@@ -271,6 +281,8 @@ impl Warp {
         self.states.clear();
         (self.waits_at, self.broken, self.stale) = (None, false, 0);
         self.cluster = AtClusterBarrier::default();
+        self.accessed.clear();
+        self.fenced = false;
     }
 
     /// Returns a free entry for a frame.

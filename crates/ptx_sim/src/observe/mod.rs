@@ -98,6 +98,15 @@ pub enum Variable {
         /// Number of completed phases before this one.
         phase: u64,
     },
+    /// A product of a warpgroup: its warps release when they execute it, and acquire when they have waited for it.
+    Warpgroup {
+        /// Ticket of the block.
+        owner: u64,
+        /// Index of the warpgroup in the block.
+        group: u32,
+        /// Number of earlier products of the group.
+        number: u64,
+    },
 }
 
 /// Bytes that a bulk copy reads or writes, or that a store which signals an mbarrier writes, at the time of the access.

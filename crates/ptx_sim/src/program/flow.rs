@@ -7,7 +7,9 @@
 //!
 //! Algorithm: Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed graph.
 
+use crate::program::touched::touched;
 use crate::program::{Callee, Function, Kind, Op, Program};
+use crate::registers::Slot;
 
 /// Marks a branch without a reconvergence point.
 pub const NOWHERE: u32 = u32::MAX;
@@ -25,6 +27,17 @@ pub struct Flow {
     /// next place where lanes may arrive. No lanes reconverge among them, so the loop over instructions needs no tests
     /// there.
     pub plain: Vec<u32>,
+    /// For each instruction of a function with `wgmma`, the registers of products that it accesses, except by a
+    /// product: row of `w32`, and whether it is written. Empty for other functions.
+    pub touched: Vec<Box<[(Slot, bool)]>>,
+}
+
+impl Flow {
+    /// Returns the registers of products that an instruction accesses, if it accesses any.
+    #[inline(always)]
+    pub fn touches(&self, pc: u32) -> Option<&[(Slot, bool)]> {
+        self.touched.get(pc as usize).filter(|rows| !rows.is_empty()).map(|rows| &**rows)
+    }
 }
 
 /// A basic block.
@@ -68,7 +81,8 @@ fn ends_cold(function: &Function, never: &[bool]) -> bool {
 fn flow_of(function: &Function, never: &[bool]) -> Flow {
     let mut meeting = vec![NOWHERE; function.code.len()];
     let mut blocks = blocks_of(function, never);
-    let plain = plain_runs(function, &blocks);
+    let touched = touched(function);
+    let plain = plain_runs(function, &blocks, &touched);
     let warm = warm(&blocks);
     // A function that always traps has no warm block; then no block is removed.
     if warm.first().copied().unwrap_or(false) {
@@ -84,18 +98,19 @@ fn flow_of(function: &Function, never: &[bool]) -> Flow {
             meeting[block.end as usize - 1] = start;
         }
     }
-    Flow { meeting, plain }
+    Flow { meeting, plain, touched }
 }
 
 /// Lanes arrive at the first instruction of a block, and after an instruction that moves or stops lanes, which is not
 /// plain.
-fn plain_runs(function: &Function, blocks: &[Block]) -> Vec<u32> {
+fn plain_runs(function: &Function, blocks: &[Block], touched: &[Box<[(Slot, bool)]>]) -> Vec<u32> {
     let mut plain = vec![0; function.code.len()];
     for block in blocks {
         let mut run = 0;
         for pc in (block.start as usize..block.end as usize).rev() {
             let inst = &function.code[pc];
-            run = if inst.guard.is_none() && matches!(inst.op, Op::Pure(..)) { run + 1 } else { 0 };
+            let touches = touched.get(pc).is_some_and(|rows| !rows.is_empty());
+            run = if inst.guard.is_none() && !touches && matches!(inst.op, Op::Pure(..)) { run + 1 } else { 0 };
             plain[pc] = run;
         }
     }

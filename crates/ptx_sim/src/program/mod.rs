@@ -16,8 +16,10 @@ mod queries;
 mod site;
 pub(crate) mod source;
 mod texture;
+mod touched;
 mod uses;
 mod variable;
+mod warpgroup;
 
 use crate::files::Recorded;
 
@@ -36,9 +38,10 @@ pub use source::Source;
 pub use texture::{Outside, Query, Texture, TextureKind};
 pub(crate) use uses::Uses;
 pub use variable::{Relocation, Symbol, Variable};
+pub use warpgroup::{Factor, Product, Warpgroup};
 
 pub use crate::isa::collective::{Collective, Shuffle};
-pub use crate::isa::matrix::{Element, Fragment, Multiply, Order2, Sum};
+pub use crate::isa::matrix::{Element, Form, Fragment, Multiply, Order2, Sum};
 pub use crate::isa::memory::{AtomicOperation, Order, Scope, Space};
 pub use crate::isa::special::{Special, Timer};
 

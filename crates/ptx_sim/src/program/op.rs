@@ -1,6 +1,6 @@
 //! Instructions, as the machine executes them.
 
-use super::{Access, Address, Async, Atomic, BarrierKind, Matrix, Texture};
+use super::{Access, Address, Async, Atomic, BarrierKind, Matrix, Texture, Warpgroup};
 use crate::isa::collective::Collective;
 use crate::isa::memory::{Order, Scope, Space};
 use crate::isa::special::Timer;
@@ -135,6 +135,8 @@ pub enum Op {
     Texture(Box<Texture>),
     /// An instruction of all 32 lanes on matrices distributed over them.
     Matrix(Box<Matrix>),
+    /// An instruction of four warps on matrices.
+    Warpgroup(Warpgroup),
     /// Asynchronous copies, mbarriers and clusters.
     Async(Box<Async>),
     /// `nanosleep`: a hint that the warp waits for another thread.

@@ -1,7 +1,8 @@
 //! Registers that an instruction reads and writes, by role.
 
 use super::{
-    Address, Async, Atomic, BarrierKind, BarrierReduce, Callee, Matrix, MatrixKind, Mbarrier, Op, Texture, TextureKind,
+    Address, Async, Atomic, BarrierKind, BarrierReduce, Callee, Matrix, MatrixKind, Mbarrier, Op, Product, Texture,
+    TextureKind, Warpgroup,
 };
 use crate::isa::File;
 use crate::isa::lift::Meaning;
@@ -67,6 +68,8 @@ pub(crate) fn operands(op: &Op, meaning: Option<&Meaning>) -> Operands {
         }
         Op::Texture(texture) => fetch(texture),
         Op::Matrix(matrix) => product(matrix),
+        Op::Warpgroup(Warpgroup::Multiply(op)) => group_product(op),
+        Op::Warpgroup(Warpgroup::Fence | Warpgroup::Commit | Warpgroup::Wait { .. }) => none(),
         Op::Async(op) => asynchronous(op),
         Op::Alloca { destination, size, wide, .. } => {
             Operands { decides: vec![(word(*wide), *size)], defines: vec![(File::Long, *destination)], ..none() }
@@ -154,6 +157,14 @@ fn product(matrix: &Matrix) -> Operands {
     sends.extend(matrix.address.iter().map(base));
     sends.extend(matrix.stride.map(|stride| (File::Word, stride)));
     Operands { sends, receives: all(sums, &matrix.d), ..Operands::default() }
+}
+
+fn group_product(op: &Product) -> Operands {
+    let mut decides = vec![(File::Pred, op.adds.0)];
+    decides.extend(op.descriptors().into_iter().flatten().map(|slot| (File::Long, slot)));
+    let mut sends = all(File::Word, op.fragments());
+    sends.extend(all(File::Word, &op.d));
+    Operands { decides, sends, receives: all(File::Word, &op.d), ..Operands::default() }
 }
 
 /// Returns the registers with the addresses of an asynchronous instruction, and those that it writes immediately.

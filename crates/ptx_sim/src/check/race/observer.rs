@@ -53,7 +53,7 @@ impl Observer for Race<'_> {
             self.tickets.remove(&ticket);
             let alone = |cluster: u64| !self.blocks.iter().flatten().any(|other| other.home.cluster == cluster);
             self.named.retain(|variable, _| match *variable {
-                Variable::Mbarrier { owner, .. } => owner != ticket,
+                Variable::Mbarrier { owner, .. } | Variable::Warpgroup { owner, .. } => owner != ticket,
                 Variable::ClusterBarrier { cluster, .. } => cluster != block.home.cluster || !alone(cluster),
             });
         }

@@ -11,7 +11,7 @@ use super::entry::Entry;
 use super::records::Record;
 use super::report::Seen;
 use crate::observe::{Range, Site, Touch};
-use crate::program::{Async, Op, Program, Space};
+use crate::program::{Async, Op, Program, Space, Warpgroup};
 use crate::stop::{Diagnostic, Finding, Place, Thread};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,6 +39,7 @@ struct Example {
 /// Whether a program has bulk copies that read shared memory.
 pub(super) fn reads_shared(program: &Program) -> bool {
     let reads = |op: &Op| match op {
+        Op::Warpgroup(Warpgroup::Multiply(_)) => true,
         Op::Async(op) => matches!(&**op, Async::Bulk { from: (Space::Shared | Space::Generic, _), .. }),
         _ => false,
     };

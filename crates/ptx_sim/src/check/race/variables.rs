@@ -7,6 +7,8 @@ use crate::observe::Variable as Named;
 
 /// Number of releases kept separately before they are merged, which a variable without acquires never needs.
 const LOG: usize = 8;
+/// Number of a warpgroup's products whose releases are kept.
+const KEPT: u64 = 256;
 
 /// One synchronisation variable.
 #[derive(Debug, Default)]
@@ -83,6 +85,10 @@ pub(super) fn before_last(variable: Named) -> Option<Named> {
         }
         Named::Mbarrier { owner, address, phase } => {
             phase.checked_sub(2).map(|phase| Named::Mbarrier { owner, address, phase })
+        }
+        // A group has few products that some warp has not waited for.
+        Named::Warpgroup { owner, group, number } => {
+            number.checked_sub(KEPT).map(|number| Named::Warpgroup { owner, group, number })
         }
     }
 }

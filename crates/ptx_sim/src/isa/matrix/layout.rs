@@ -37,3 +37,10 @@ pub fn sum(shape: &Multiply, kind: Sum, r: usize, lane: usize, j: usize) -> (usi
     let element = if kind == Sum::F16 { 2 * r + j } else { r };
     (lane / 4 + 8 * (element / 2), lane % 4 * 2 + element % 2)
 }
+
+/// Returns row and column of element `j` of register `r` of the sums of `wgmma`, among a warp's 16 rows: the sums of
+/// eight columns lie as in `mma`, and further registers have the next eight.
+pub fn group_sum(kind: Sum, r: usize, lane: usize, j: usize) -> (usize, usize) {
+    let element = if kind == Sum::F16 { 2 * r + j } else { r };
+    (lane / 4 + 8 * (element / 2 % 2), element / 4 * 8 + lane % 4 * 2 + element % 2)
+}

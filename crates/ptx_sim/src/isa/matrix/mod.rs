@@ -1,10 +1,15 @@
 //! Products of matrices in the registers of a warp. PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions".
 
+mod descriptor;
 mod dot;
 mod layout;
+mod quick;
 mod shape;
+mod term;
 
 use crate::registers::{LANES, NO_SLOT, Registers, Slot};
+pub use descriptor::Form;
+pub(crate) use descriptor::{CHUNK, Descriptor, extent};
 pub use shape::{Element, Fragment, Multiply, Order2, Sum};
 
 /// `d = a * b + c` for `mma` and `wmma.mma`, with the rows that hold `d`, `a`, `b` and `c`.
@@ -22,6 +27,38 @@ pub(crate) fn multiply(registers: &mut Registers, [d_rows, a_rows, b_rows, c_row
     scatter(registers, d_rows, shape.d.bits(), |r, lane, j| {
         let (row, column) = layout::sum(shape, shape.d, r, lane, j);
         d[row * shape.n + column]
+    });
+}
+
+/// `d = a * b + d`, or `d = a * b` unless `adds`, for a warp's 16 rows of a `wgmma`. `b` is by column; the fragments of
+/// `a` are in the rows of registers, or the matrix is given by row.
+pub(crate) fn multiply_group(
+    registers: &mut Registers,
+    d: &[Slot],
+    a: Result<&[u64], &[Slot]>,
+    b: &[u64],
+    shape: &Multiply,
+    (adds, negated): (bool, [bool; 2]),
+) {
+    let a = match a {
+        Ok(matrix) => matrix.to_vec(),
+        Err(slots) => {
+            gather(registers, slots, shape.a.bits(), shape.m, shape.k, |r, lane, j| layout::a(shape, r, lane, j))
+        }
+    };
+    let sign = |negated: bool, bits: usize| if negated { 1 << (bits - 1) } else { 0 };
+    let flip = |matrix: &[u64], sign: u64| -> Vec<u64> { matrix.iter().map(|bits| bits ^ sign).collect() };
+    let a = flip(&a, sign(negated[0], shape.a.bits()));
+    let b = flip(b, sign(negated[1], shape.b.bits()));
+    let place = |r: usize, lane: usize, j: usize| layout::group_sum(shape.d, r, lane, j);
+    let c = match adds {
+        true => gather(registers, d, shape.d.bits(), shape.m, shape.n, place),
+        false => vec![0; shape.m * shape.n],
+    };
+    let sums = dot::products(shape, &a, &b, &c);
+    scatter(registers, d, shape.d.bits(), |r, lane, j| {
+        let (row, column) = place(r, lane, j);
+        sums[row * shape.n + column]
     });
 }
 
