@@ -100,13 +100,34 @@ fn the_library_finds_its_kernels(folder: &Path, target: &Path) {
     let examples = folder.join("app/examples");
     fs::create_dir_all(&examples).expect("a folder");
     let sum = "fn main() -> rustwarp::Result<()> {\n    let device = rustwarp::Device::sim()?;\n    \
-        let x = device.upload(&[1.0_f32; 1000])?;\n    println!(\"sum {}\", device.sum(&x)?);\n    Ok(())\n}\n";
+        let x = device.upload(&[1.0_f32; 1000])?;\n    \
+        let place = rustwarp::ptx::find_family(\"kernels-gpu\", \"reduce\", None, None)?.path;\n    \
+        let place = if place.starts_with(\"in the program\") { \"the program\" } else { \"a file\" };\n    \
+        println!(\"sum {} by {place}\", device.sum(&x)?);\n    Ok(())\n}\n";
     fs::write(examples.join("sum.rs"), sum).expect("written");
     printed(&cargo(folder, target, &["build", "--package", "my-kernels", "--example", "sum"]));
     let elsewhere = folder_outside();
-    fs::copy(target.join("debug/examples/sum"), elsewhere.join("sum")).expect("the program");
-    let run = Command::new(elsewhere.join("sum")).current_dir(&elsewhere).env_clear().output();
-    assert_eq!(printed(&run.expect("the program starts")).trim(), "sum 1000");
+    let sum = || {
+        fs::copy(target.join("debug/examples/sum"), elsewhere.join("sum")).expect("the program");
+        Command::new(elsewhere.join("sum")).current_dir(&elsewhere).env_clear().output().expect("the program starts")
+    };
+    assert_eq!(printed(&sum()), "sum 1000 by a file\n");
+
+    // With the feature, the kernels are compiled with the library and are in the program, whatever files there are.
+    let manifest = folder.join("app/Cargo.toml");
+    let without = fs::read_to_string(&manifest).expect("the manifest");
+    let with =
+        without.replace("rustwarp.workspace = true", "rustwarp = { workspace = true, features = [\"kernels\"] }");
+    assert_ne!(with, without);
+    fs::write(&manifest, with).expect("written");
+    let only_these = [("RUSTWARP_FAMILIES", Path::new("reduce"))];
+    let build = ["build", "--package", "my-kernels", "--example", "sum"];
+    printed(&cargo_with(folder, target, &build, &only_these));
+    assert_eq!(printed(&sum()), "sum 1000 by the program\n");
+    let unknown = cargo_with(folder, target, &build, &[("RUSTWARP_FAMILIES", Path::new("sums"))]);
+    let text = String::from_utf8_lossy(&unknown.stderr);
+    assert!(text.contains("RUSTWARP_FAMILIES names `sums`: the families of the library are conv1d,"), "{text}");
+    fs::write(manifest, without).expect("written");
     fs::remove_dir_all(elsewhere).expect("removed");
 }
 

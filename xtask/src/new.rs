@@ -110,7 +110,8 @@ fn check_name(name: &str) -> Result<()> {
     let letter = name.starts_with(|c: char| c.is_ascii_alphabetic());
     if !letter || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
         bail!(
-            "`{name}` can't be a package's name: give one by `--name`, of letters, digits, `-` and `_`, and a letter first"
+            "`{name}` can't be a package's name: give one by `--name`, of letters, digits, `-` and `_`, and a letter \
+             first"
         );
     }
     if ["app", "kernels", "xtask", "core", "std", "test"].contains(&name) {

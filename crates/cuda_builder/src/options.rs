@@ -61,6 +61,8 @@ pub(crate) struct Options {
     /// PTX ISA version, `major * 10 + minor`.
     pub ptx: u32,
     pub modules: Modules,
+    /// Of [`Modules::PerFamily`], the families to build; `None` for all.
+    pub families: Option<Vec<String>>,
     /// Whether kernels of dependencies become entries too.
     pub dependency_kernels: bool,
     /// Whether line tables record the folder of the workspace.
@@ -79,6 +81,7 @@ impl Default for Options {
             fma_contraction: true,
             ptx: 78,
             modules: Modules::default(),
+            families: None,
             dependency_kernels: false,
             source_root: true,
         }

@@ -1,6 +1,7 @@
 //! `cargo xtask ci`: every check of a change that needs no GPU.
 
 mod documents;
+mod minimum_rust;
 
 use std::{
     fs,
@@ -24,10 +25,11 @@ pub struct Options {
 type Check = fn() -> Result<()>;
 
 /// The checks in their order, the cheap ones first.
-const CHECKS: [(&str, Check); 11] = [
+const CHECKS: [(&str, Check); 12] = [
     ("format", format),
     ("tasks", documented_tasks),
     ("clippy", clippy),
+    ("minimum-rust", minimum_rust::run),
     ("rustdoc", rustdoc),
     ("test", || test::run(&test::Options::default()).map(drop)),
     ("docs", || docs::run(&docs::Options { check: true, book: false }).map(drop)),
@@ -70,14 +72,13 @@ fn format() -> Result<()> {
 /// Checks that clippy has nothing to say.
 fn clippy() -> Result<()> {
     // The GPU tests cannot run without a GPU, but must compile. So must the bridge to cudarc.
-    let parts: [&[&str]; 3] = [
-        &["--workspace"],
-        &["--package", "tests", "--features", "gpu"],
-        &["--package", "rustwarp", "--features", "cudarc"],
-    ];
+    let parts: [&[&str]; 3] =
+        [&["--workspace"], &["--package", "tests", "--features", "gpu"], &["--package", "rustwarp", "--all-features"]];
     for part in parts {
         let mut cargo = command::cargo();
         cargo.arg("clippy").args(part).args(["--all-targets", "--", "-D", "warnings"]);
+        // The feature `kernels` compiles them, which clippy does not need.
+        cargo.env("RUSTWARP_FAMILIES", "none");
         command::run(&mut cargo)?;
     }
     Ok(())
@@ -110,6 +111,8 @@ fn program_without_files() -> Result<()> {
     arguments.extend(documents::QUICK);
     let built = dist::executables(&arguments)?;
     let [(_, built)] = built.as_slice() else { bail!("cargo named no program, or several, for the example first-sum") };
+    // Without optimisation, and with all symbols: a release is smaller.
+    dist::check_size(built)?;
     // Outside the workspace: no PTX lies above the program or the current folder.
     let folder = tempfile::tempdir().context("cannot create a folder")?;
     let program = folder.path().join("sum");

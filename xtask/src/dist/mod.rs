@@ -18,6 +18,9 @@ pub const RUN_SH: &str = include_str!("run.sh");
 /// Maximum size of the folder: 60 MiB.
 const LIMIT: u64 = 60 << 20;
 
+/// Maximum size of a program: 30 MB.
+const PROGRAM_LIMIT: u64 = 30_000_000;
+
 /// The GPUs whose machine code is in the folder; others compile its PTX on first use.
 const MACHINE_CODE: [Arch; 1] = [Arch::Compute90];
 
@@ -41,6 +44,7 @@ pub fn run() -> Result<ExitCode> {
         executables(&["test", "--release", "--no-run", "--package", "tests", "--features", "gpu", "--test", "gpu"])?;
     ensure!(!host.is_empty() && !tests.is_empty(), "cargo named no host binary or no GPU tests");
     for (name, path) in &host {
+        check_size(path)?;
         copy(path, &dist.join(name))?;
     }
     for library in libraries()? {
@@ -68,6 +72,21 @@ pub fn run() -> Result<ExitCode> {
     );
     ensure!(size < LIMIT, "the folder is larger than {} MiB", LIMIT >> 20);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Checks that a program is small enough to be copied around.
+///
+/// # Errors
+/// Fails if it is larger than the limit, or cannot be read.
+pub fn check_size(program: &Path) -> Result<()> {
+    let bytes = program.metadata().with_context(|| format!("cannot read {}", program.display()))?.len();
+    println!("{}: {:.1} MB", program.display(), bytes as f64 / 1e6);
+    ensure!(
+        bytes <= PROGRAM_LIMIT,
+        "{} has {bytes} bytes, and the limit is {PROGRAM_LIMIT}: see what made it grow",
+        program.display()
+    );
+    Ok(())
 }
 
 /// The packages of the libraries that `host sanitize` hands to programs.
@@ -175,6 +194,19 @@ fn make_executable(_: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_beyond_the_limit_is_refused() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("program");
+        let file = fs::File::create(&path)?;
+        file.set_len(PROGRAM_LIMIT)?;
+        check_size(&path)?;
+        file.set_len(PROGRAM_LIMIT + 1)?;
+        let error = check_size(&path).expect_err("one byte too many").to_string();
+        assert!(error.contains("30000001 bytes"), "{error}");
+        Ok(())
+    }
 
     #[test]
     fn machine_code_for_other_gpus_stays_out() {

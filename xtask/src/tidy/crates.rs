@@ -22,7 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("cudart13_sim", &["cudart_sim", "cudart12_sim", "cuda_sim"]),
     ("ptx_sim-fuzz", &["ptx_sim"]),
     ("rustwarp-builder", &[]),
-    ("rustwarp", &["kernels-gpu", "rustwarp-std", "ptx_sim", "rustwarp-driver"]),
+    ("rustwarp", &["kernels-gpu", "rustwarp-std", "ptx_sim", "rustwarp-driver", "rustwarp-builder"]),
     ("ladders", &["rustwarp", "kernels-gpu", "rustwarp-std"]),
     ("host", &["ladders", "rustwarp", "rustwarp-builder", "cuda_sim", "cudart12_sim", "cudart13_sim"]),
     ("docs-book", &[]),

@@ -199,6 +199,14 @@ impl CudaBuilder {
         self
     }
 
+    /// Builds [`Modules::PerFamily`], of these families only. rustc compiles the whole crate; the rest of the work,
+    /// which is most of it, is done for these.
+    pub fn families(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.options.modules = Modules::PerFamily;
+        self.options.families = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
     /// Whether kernels of dependencies become entries too. Default: no; a generic device function of a dependency is
     /// compiled wherever it is instantiated, and a dependency's kernels belong to its own PTX.
     pub fn dependency_kernels(mut self, include: bool) -> Self {

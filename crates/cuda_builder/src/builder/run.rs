@@ -137,7 +137,10 @@ impl Build<'_> {
             }
             // Without its stamp, a build that is cut short is done again.
             let _ = fs::remove_file(compiled.stamp_path());
-            let modules = link.modules(&Record::read(&compiled.record)?)?;
+            let mut modules = link.modules(&Record::read(&compiled.record)?)?;
+            if let Some(families) = &self.builder.options.families {
+                modules = only(families, modules)?;
+            }
             outcomes.push(modules.iter().map(|module| module.name.clone()).collect());
             // The text of a source file may have changed although no code has.
             changed.extend(modules.iter().map(|module| (link, module.name.clone())));
@@ -315,6 +318,17 @@ impl Build<'_> {
         let bitcode = if builder.emit_llvm_bitcode { Some(link.write_bitcode(name)?) } else { None };
         Ok(Artifact { arch: link.arch, module: name.to_owned(), ptx, llvm_ir, bitcode, fresh })
     }
+}
+
+/// The modules of these families.
+fn only<'a>(families: &[String], mut modules: Vec<Module<'a>>) -> Result<Vec<Module<'a>>, Error> {
+    let known: Vec<String> = modules.iter().map(|module| module.name.clone()).collect();
+    if let Some(unknown) = families.iter().find(|family| !known.contains(family)) {
+        let known = known.join(" ");
+        return Err(Error::Options(format!("the crate has no family `{unknown}`: name some of {known}")));
+    }
+    modules.retain(|module| families.contains(&module.name));
+    Ok(modules)
 }
 
 impl Compiled {

@@ -105,9 +105,10 @@ fn place(package: &str, sm: Option<u32>, arch: Option<&str>) -> Result<PathBuf> 
     }
     let list: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
     Err(Error::NoPtx(format!(
-        "the kernels of the library ({package}) are not in the program: run `cargo xtask build-ptx` in the checkout of \
-         Rustwarp that the program depends on; or `cargo xtask embed` there, and build the program again, which then \
-         contains them; or set RUSTWARP_PTX_DIR to the `target/ptx` of another checkout (searched {})",
+        "the kernels of the library ({package}) are not in the program: add `features = [\"kernels\"]` to the \
+         dependency on `rustwarp` in Cargo.toml and build the program again, which then contains them; or run \
+         `cargo xtask build-ptx` in the checkout of Rustwarp that the program depends on; or set RUSTWARP_PTX_DIR to \
+         the `target/ptx` of another checkout (searched {})",
         list.join(", ")
     )))
 }
