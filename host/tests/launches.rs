@@ -337,34 +337,3 @@ fn estimated_registers_are_marked() {
     let output = host(&given);
     assert!(!text(&output.stdout).contains("about") && !text(&output.stderr).contains("estimated"));
 }
-
-/// A launch ends when its fuel is used up, also if the kernel would loop forever.
-#[test]
-fn fuel_ends_an_endless_loop() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let ptx = folder.path().join("loop.ptx");
-    let source = "\
-.version 7.8
-.target sm_75
-.address_size 64
-.visible .entry k(.param .u64 p)
-{
-    .reg .b64 %rd<2>;
-    .reg .b32 %r<2>;
-    ld.param.u64 %rd1, [p];
-L:
-    ld.volatile.global.u32 %r1, [%rd1];
-    st.volatile.global.u32 [%rd1], %r1;
-    bra L;
-}
-";
-    std::fs::write(&ptx, source).expect("PTX");
-    let ptx = ptx.display().to_string();
-    let launch = ["--entry", "k", "--arg", "buf:u32:1", "--fuel", "100000"];
-    for command in [&["run", &ptx, "--device", "sim"][..], &["check", &ptx]] {
-        let output = host(&[command, &launch].concat());
-        let error = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(4), "{error}");
-        assert!(error.contains("100000"), "{error}");
-    }
-}

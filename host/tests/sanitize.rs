@@ -219,3 +219,29 @@ fn runtime_libraries_are_on_the_path_of_the_program() {
     let files: Vec<&str> = shown.lines().filter_map(|line| line.rsplit('/').next()).collect();
     assert_eq!(files, ["libcuda_sim.so", "libcudart12_sim.so", "libcudart13_sim.so"], "{}", text(&output.stderr));
 }
+
+/// The limits on a launch, and the choice to go on after a faulty access, reach the driver.
+#[test]
+fn limits_and_faults_of_launches() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ptx = folder.path().join("loop.ptx").display().to_string();
+    let source = ".version 7.8\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\
+        .reg .b64 %rd<2>;\n ld.param.u64 %rd1, [p];\nL: st.volatile.global.u32 [%rd1], 1;\n bra L;\n}\n";
+    std::fs::write(&ptx, source).expect("PTX");
+    let endless = [HOST, "run", &ptx, "--entry", "k", "--arg", "buf:u32:1", "--device", "gpu"];
+    for (limit, code) in [(["--timeout", "1"], "timeout"), (["--fuel", "10000"], "fuel")] {
+        let output = sanitize(&limit, &endless);
+        let shown = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{shown}");
+        assert!(shown.contains(&format!("[{code}]: the kernel exceeded the limit of")), "{shown}");
+    }
+    let ptx = program("fail/keep_going_past_the_end.ptx");
+    let launch = [HOST, "run", &ptx, "--entry", "k", "--block", "64", "--device", "gpu"];
+    let buffers = ["--arg", "buf:u32:32", "--arg", "buf:u32:32", "--arg", "buf:u32:1"];
+    for (options, races) in [(&[][..], false), (&["--keep-going"], true)] {
+        let output = sanitize(options, &[&launch[..], &buffers].concat());
+        let shown = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{shown}");
+        assert!(shown.contains("[out-of-bounds]") && shown.contains("[race-waw]") == races, "{shown}");
+    }
+}

@@ -18,7 +18,9 @@
 //! Environment variables, read by `cuInit`: `RUSTWARP_SIM_PROFILE` (device: name or TOML file), `RUSTWARP_SIM_DEVICES`
 //! (their number), `RUSTWARP_SIM_CHECKS` (names of checkers,
 //! `streams`, `host`, `defects`, `all`, or `none`, by commas), `RUSTWARP_SIM_SEED` (seed of
-//! the schedule), `RUSTWARP_SIM_LEAKS` (`1` reports memory that is never freed), `RUSTWARP_SIM_REPORT` (file to
+//! the schedule), `RUSTWARP_SIM_FUEL` and `RUSTWARP_SIM_TIMEOUT` (limits on the warp instructions and the seconds of a
+//! launch), `RUSTWARP_SIM_KEEP_GOING` (`1` goes on after a faulty access to memory), `RUSTWARP_SIM_LEAKS` (`1`
+//! reports memory that is never freed), `RUSTWARP_SIM_REPORT` (file to
 //! which findings are appended as JSON), `RUSTWARP_SIM_LOG` (file, or `-` for the standard error output, for calls that
 //! are not supported) and `RUSTWARP_SIM_TRACE` (`1` logs every call).
 

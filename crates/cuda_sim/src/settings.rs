@@ -2,6 +2,7 @@
 
 use crate::log;
 use ptx_sim::{Checks, Profile, check};
+use std::time::Duration;
 
 /// Settings of all devices.
 pub struct Settings {
@@ -17,6 +18,12 @@ pub struct Settings {
     pub host: bool,
     /// Seed of the schedule.
     pub seed: Option<u64>,
+    /// Limit on the warp instructions of a launch.
+    pub fuel: Option<u64>,
+    /// Limit on the time of a launch.
+    pub timeout: Option<Duration>,
+    /// Whether a launch goes on after a faulty access to memory.
+    pub keep_going: bool,
     /// Whether memory that is not freed is reported when the program ends.
     pub leaks: bool,
     /// File for findings.
@@ -43,6 +50,9 @@ impl Settings {
             streams,
             host,
             seed: number("RUSTWARP_SIM_SEED"),
+            fuel: number("RUSTWARP_SIM_FUEL"),
+            timeout: number("RUSTWARP_SIM_TIMEOUT").map(Duration::from_secs),
+            keep_going: value("RUSTWARP_SIM_KEEP_GOING").is_some_and(|value| value == "1"),
             leaks: value("RUSTWARP_SIM_LEAKS").is_some_and(|value| value == "1"),
             report: value("RUSTWARP_SIM_REPORT"),
         }

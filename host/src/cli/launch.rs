@@ -1,13 +1,14 @@
 //! The part that `run` and `check` share: launching an entry of any PTX file with arguments from the command line.
 
+use super::argument::Argument;
 use super::{look, names, number, output, seeds, simulation, stdout};
 use ladders::error::{Error, Result};
-use ladders::input::{self, size};
+use ladders::input;
 use ladders::kernels::FAMILIES;
 use rustwarp::Call;
 use rustwarp::backend::{self, Backend, Buffer, Entry, Shape, require_memory};
 use rustwarp::diagnostic::{Diagnostic, note};
-use rustwarp::element::{Array, Dtype, Value};
+use rustwarp::element::{Array, Dtype};
 use rustwarp::ptx::Image;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +28,9 @@ pub(super) struct Options {
     /// Bytes of dynamic shared memory
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = number::any::<u32>)]
     pub shared: u32,
-    /// An argument of the entry, in order: u32:7, f32:1.5, buf:f32:1024 (uninitialised), buf:f32:@in.npy
+    /// An argument of the entry, in order: u32:7, f32:1.5, buf:f32:1024 (uninitialised), buf:f32:@in.npy; a structure
+    /// by its bytes, as hexadecimal digits or in a file: bytes:0000c03f07000000, bytes:@in.bin. A buffer of any other
+    /// type is one of u8
     #[arg(long = "arg", value_name = "ARG", value_parser = str::parse::<Argument>)]
     pub args: Vec<Argument>,
     /// Write buffer K, counting the --arg from 0, to a file afterwards: .npy, .csv, .txt, .json or .bin
@@ -56,17 +59,6 @@ pub(super) struct Show {
 /// The three sizes of a shape.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Triple(pub [u32; 3]);
-
-/// The value of one `--arg`.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Argument {
-    /// A value, as little-endian bytes.
-    Value(Vec<u8>),
-    /// Uninitialised device memory.
-    Uninit(Dtype, u64),
-    /// Device memory with a file's contents.
-    File(Dtype, PathBuf),
-}
 
 /// Launches the entry and prints what was observed, after a fault too; returns whether no checker found anything.
 pub(super) fn run(
@@ -267,48 +259,6 @@ fn output_file(text: &str) -> Result<(usize, PathBuf)> {
     parts.ok_or_else(|| Error::Usage(format!("`{text}` is not an output: write K=FILE.npy")))
 }
 
-impl std::str::FromStr for Argument {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let wrong =
-            |why: &str| Error::Usage(format!("`{text}`: {why}; write u32:7, f32:1.5, buf:f32:1024 or buf:f32:@in.npy"));
-        let (kind, rest) = text.split_once(':').ok_or_else(|| wrong("no type"))?;
-        if kind != "buf" {
-            for (name, dtype) in [("f32", Dtype::F32), ("f64", Dtype::F64)] {
-                let number = match dtype {
-                    Dtype::F32 => rest.parse::<f32>().ok().map(|x| Value::Float(x.into())),
-                    _ => rest.parse::<f64>().ok().map(Value::Float),
-                };
-                let beyond = number.filter(|_| kind == name).and_then(|x| input::beyond_largest(rest, x, dtype));
-                if let Some(reason) = beyond {
-                    return Err(wrong(&reason));
-                }
-            }
-            return value(kind, rest).map(Self::Value).ok_or_else(|| wrong("no value of that type"));
-        }
-        let (dtype, what) = rest.split_once(':').ok_or_else(|| wrong("no size"))?;
-        let dtype: Dtype = dtype.parse()?;
-        match what.strip_prefix('@') {
-            Some(path) => Ok(Self::File(dtype, path.into())),
-            None => Ok(Self::Uninit(dtype, size::parse(what)?)),
-        }
-    }
-}
-
-/// Little-endian bytes of a value.
-fn value(kind: &str, text: &str) -> Option<Vec<u8>> {
-    macro_rules! parse {
-        ($($t:ident)*) => {
-            match kind {
-                $(stringify!($t) => Some(text.parse::<$t>().ok()?.to_le_bytes().to_vec()),)*
-                _ => None,
-            }
-        };
-    }
-    parse!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64)
-}
-
 /// Prints what was observed, and returns whether no checker found anything. A launch that ends in a fault has no
 /// counters.
 fn report(
@@ -343,23 +293,6 @@ fn report(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn arguments_as_documented() {
-        let parse = str::parse::<Argument>;
-        assert_eq!(parse("u32:7").expect("a value"), Argument::Value(vec![7, 0, 0, 0]));
-        assert_eq!(parse("i64:-1").expect("a value"), Argument::Value(vec![255; 8]));
-        assert_eq!(parse("f32:1.5").expect("a value"), Argument::Value(1.5_f32.to_le_bytes().to_vec()));
-        assert_eq!(parse("f32:inf").expect("a value"), Argument::Value(f32::INFINITY.to_le_bytes().to_vec()));
-        assert_eq!(parse("buf:f32:1024").expect("a buffer"), Argument::Uninit(Dtype::F32, 1024));
-        assert_eq!(parse("buf:u8:2^4").expect("a buffer"), Argument::Uninit(Dtype::U8, 16));
-        assert_eq!(parse("buf:f64:@a:b.npy").expect("a buffer"), Argument::File(Dtype::F64, "a:b.npy".into()));
-        for text in
-            ["", "7", "u32:", "u32:-1", "u8:256", "f32:1e39", "f64:-1e400", "f16:1", "buf:f32", "buf:x:4", "buf:f32:x"]
-        {
-            assert!(parse(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn shapes_as_documented() {

@@ -6,6 +6,7 @@ use ladders::kernels::{self, FAMILIES};
 use std::ffi::OsString;
 
 mod advice;
+mod argument;
 mod bench;
 mod check;
 mod completions;

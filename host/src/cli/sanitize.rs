@@ -34,6 +34,15 @@ pub(super) struct Options {
     /// Number of devices that the program sees
     #[arg(long, value_name = "N", value_parser = number::positive::<u32>)]
     devices: Option<u32>,
+    /// Stop a launch after N warp instructions, as a fault
+    #[arg(long, value_name = "N", value_parser = number::positive::<u64>)]
+    fuel: Option<u64>,
+    /// Stop a launch after N seconds, as a fault
+    #[arg(long, value_name = "SECONDS", value_parser = number::positive::<u64>)]
+    timeout: Option<u64>,
+    /// Report a faulty access to memory and go on: a load gives 0, a write has no effect
+    #[arg(long)]
+    keep_going: bool,
     /// Report memory that the program has not freed when it ends
     #[arg(long)]
     leaks: bool,
@@ -157,6 +166,9 @@ fn command(options: &Options, folder: &Path, report: &Path, checks: &str, seed: 
         ("RUSTWARP_SIM_PROFILE", options.profile.clone()),
         ("RUSTWARP_SIM_DEVICES", options.devices.map(|devices| devices.to_string())),
         ("RUSTWARP_SIM_SEED", seed.map(|seed| seed.to_string())),
+        ("RUSTWARP_SIM_FUEL", options.fuel.map(|fuel| fuel.to_string())),
+        ("RUSTWARP_SIM_TIMEOUT", options.timeout.map(|seconds| seconds.to_string())),
+        ("RUSTWARP_SIM_KEEP_GOING", options.keep_going.then(|| "1".to_owned())),
         ("RUSTWARP_SIM_LEAKS", options.leaks.then(|| "1".to_owned())),
     ] {
         if let Some(value) = value {

@@ -5,6 +5,7 @@ use ladders::error::{Error, Result};
 use ladders::input;
 use rustwarp::backend::{Backend, Simulation};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Options that a GPU does not have.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -22,6 +23,9 @@ pub(super) struct Options {
     /// Stop a launch after N warp instructions, as a fault, so that a kernel that loops forever ends
     #[arg(long, value_name = "N", value_parser = number::positive::<u64>)]
     pub fuel: Option<u64>,
+    /// Stop a launch after N seconds, as a fault
+    #[arg(long, value_name = "SECONDS", value_parser = number::positive::<u64>)]
+    pub timeout: Option<u64>,
     /// Report a faulty access to memory and go on: a load gives 0, a write has no effect
     #[arg(long)]
     pub keep_going: bool,
@@ -38,6 +42,7 @@ impl Options {
             profile: self.profile.or(others.profile),
             workers: self.workers.or(others.workers),
             fuel: self.fuel.or(others.fuel),
+            timeout: self.timeout.or(others.timeout),
             keep_going: self.keep_going || others.keep_going,
             sarif: self.sarif.or(others.sarif),
         }
@@ -48,13 +53,13 @@ impl Options {
         if self.sarif.is_some() && device.info().is_gpu() {
             return Err(Error::Usage("--sarif needs the simulator's checks: add --device sim".to_owned()));
         }
-        let limits = self.workers.is_none() && self.fuel.is_none() && !self.keep_going;
-        if self.seeds.is_none() && self.profile.is_none() && limits {
+        let no_limits = self.workers.is_none() && self.fuel.is_none() && self.timeout.is_none();
+        if self.seeds.is_none() && self.profile.is_none() && no_limits && !self.keep_going {
             return Ok(());
         }
         if device.info().is_gpu() {
-            let text = "--seeds, --profile, --workers, --fuel and --keep-going are options of the simulator: add \
-                --device sim";
+            let text = "--seeds, --profile, --workers, --fuel, --timeout and --keep-going are options of the \
+                simulator: add --device sim";
             return Err(Error::Usage(text.to_owned()));
         }
         Ok(device.simulate(&self.with_seed(None))?)
@@ -63,7 +68,8 @@ impl Options {
     /// The options for one schedule.
     pub fn with_seed(&self, seed: Option<u64>) -> Simulation {
         let (profile, keep_going) = (self.profile.clone(), self.keep_going);
-        Simulation { seed, profile, workers: self.workers, fuel: self.fuel, keep_going }
+        let timeout = self.timeout.map(Duration::from_secs);
+        Simulation { seed, profile, workers: self.workers, fuel: self.fuel, timeout, keep_going }
     }
 
     /// Checks that the file can be written, before there are findings.

@@ -115,7 +115,7 @@ api! {
     cuMemPoolSetAttribute(pool: Handle, attribute: u32, value: *const c_void) {
         let mut state = state()?;
         let known = state.pools.get_mut(&pool).ok_or(Code::INVALID_VALUE)?;
-        // Freed memory is returned at once, whatever the threshold, and addresses are not reused.
+        // Freed memory is returned at once, whatever the threshold, and addresses are reused late.
         match attribute {
             THRESHOLD => drop(known.set.insert(attribute, get(value.cast::<u64>())?)),
             attribute if REUSE.contains(&attribute) => {
@@ -175,7 +175,7 @@ fn device_at(state: &mut State, location: Location) -> Answer<usize> {
     }
 }
 
-/// Allocates at once: addresses are never reused, so that an order of streams is not needed for it.
+/// Allocates at once: addresses are reused late, so that an order of streams is not needed for it.
 fn allocate(state: &mut State, stream: Handle, pool: Handle, bytes: usize) -> Answer<u64> {
     let device = state.pools.get(&pool).ok_or(Code::INVALID_VALUE)?.device;
     let known = state.streams.get(&stream).ok_or(Code::INVALID_HANDLE)?;

@@ -4,8 +4,8 @@ use super::handle::Handle;
 use crate::settings::Settings;
 use ptx_sim::{Config, Machine, Profile};
 
-/// Distance of the address ranges of two devices: their addresses differ, as under unified addressing.
-const RANGE: u64 = 1 << 40;
+/// Size of the address ranges of all devices, which share it: their addresses differ, as under unified addressing.
+const RANGE: u64 = 14 << 40;
 const MIB: u64 = 1 << 20;
 /// Lowest address of the first device: that of `ptx_sim`.
 const FIRST: u64 = 0x7000_0000_0000;
@@ -32,13 +32,18 @@ pub struct Device {
 
 impl Device {
     pub fn new(number: usize, settings: &Settings) -> Self {
+        let range = RANGE / settings.devices.max(1) as u64;
         let config = Config {
             checks: settings.checks,
             counters: false,
             seed: settings.seed,
             profile: settings.profile.clone(),
             accesses: settings.streams,
-            first_address: FIRST + number as u64 * RANGE,
+            first_address: FIRST + number as u64 * range,
+            address_bytes: Some(range),
+            timeout: settings.timeout,
+            fuel: settings.fuel,
+            keep_going: settings.keep_going,
             ..Config::default()
         };
         Self {

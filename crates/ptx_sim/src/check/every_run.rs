@@ -72,6 +72,7 @@ pub const EVERY_RUN: &[Code] = &[
     error("deadlock", STUCK.0, STUCK.1),
     error("livelock", STUCK.0, STUCK.1),
     error("fuel", "The launch did not end in time", "Look for a loop that does not end, or allow more instructions."),
+    error("timeout", "The launch did not end in time", "Look for a loop that does not end, or allow more time."),
     error("barrier-divergence", "Part of a warp did not reach a barrier", "Move the barrier out of the branch."),
     error("barrier-id", "A barrier has no such number", "Use a number from 0 to 15."),
     error(

@@ -15,6 +15,7 @@ use crate::observe::Observer;
 use crate::stop::{Diagnostic, Finding, Stop, StopKind};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
 
 /// Results of a launch.
 pub struct Ran<O> {
@@ -159,26 +160,33 @@ impl<'a, O: Observer> Worker<'a, O> {
         });
     }
 
-    /// Checks the fuel of the launch and the stops of other workers.
+    /// Checks the limits of the launch on instructions and on time.
     ///
     /// # Errors
-    /// `fuel` when the limit is used up. Also stops, without a report of its own, when another worker has stopped.
-    pub fn check_fuel(&mut self, block: &Block<O::Block>) -> Result<(), Stop> {
-        let Some(limit) = self.context.setup.fuel else { return Ok(()) };
-        let new = self.clock - self.reported;
-        self.reported = self.clock;
-        if self.context.executed.fetch_add(new, Relaxed) + new <= limit {
-            return Ok(());
+    /// `fuel` or `timeout` when a limit is exceeded.
+    pub fn check_limits(&mut self, block: &Block<O::Block>) -> Result<(), Stop> {
+        if let Some(limit) = self.context.setup.fuel {
+            let new = self.clock - self.reported;
+            self.reported = self.clock;
+            if self.context.executed.fetch_add(new, Relaxed) + new > limit {
+                return Err(self.exceeded(block, "fuel", &format!("{limit} warp instructions"), "instructions"));
+            }
         }
-        let title = format!("the kernel exceeded the limit of {limit} warp instructions");
-        let mut diagnostic = Diagnostic::new("fuel", title);
-        diagnostic.help = Some(
-            "raise the limit if the kernel needs more instructions; the places of its threads are listed \
-                here"
-                .to_owned(),
-        );
+        match self.context.setup.deadline {
+            Some((end, limit)) if Instant::now() >= end => {
+                Err(self.exceeded(block, "timeout", &format!("{limit:?}"), "time"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn exceeded(&self, block: &Block<O::Block>, code: &'static str, limit: &str, of: &str) -> Stop {
+        let mut diagnostic = Diagnostic::new(code, format!("the kernel exceeded the limit of {limit}"));
+        let help = format!("raise the limit if the kernel needs more {of}; the places of its threads are listed here");
+        diagnostic.help = Some(help);
         stuck::describe_waiting(self, block, &mut diagnostic);
-        Err(Stop::new(StopKind::Stuck, diagnostic))
+        Stop::new(StopKind::Stuck, diagnostic)
     }
 
     /// Creates a warp at the first instruction of the kernel.

@@ -4,6 +4,7 @@ use crate::level::Level;
 use crate::profile::Profile;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
 
 /// A kernel, its launch shape and its parameters.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,6 +44,8 @@ pub struct Setup {
     pub seed: Option<u64>,
     /// Limit on the warp instructions of the launch; `None` for no limit.
     pub fuel: Option<u64>,
+    /// End of the time that the launch may take, and that time.
+    pub deadline: Option<(Instant, Duration)>,
     /// Whether the launch goes on after a faulty access to memory.
     pub keep_going: bool,
     /// Limit on the host memory of the launch in bytes.

@@ -90,7 +90,7 @@ impl<O: Observer> Worker<'_, O> {
                     self.end_warp(block, index as u32);
                 }
                 if self.schedule.take_preempted() && block.live != 0 {
-                    self.check_fuel(block)?;
+                    self.check_limits(block)?;
                     return Ok(BlockTurn::Over);
                 }
             }
@@ -105,7 +105,7 @@ impl<O: Observer> Worker<'_, O> {
                 }
                 return Err(stuck::deadlock(self, block));
             }
-            self.check_fuel(block)?;
+            self.check_limits(block)?;
             if waiting || self.schedule.once_in(8) {
                 return Ok(BlockTurn::Over);
             }

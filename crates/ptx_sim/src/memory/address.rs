@@ -10,6 +10,8 @@ pub const NULL_PAGE: u64 = 1 << 16;
 /// First address of device memory. From here to 2^47 lie, on Linux, only mappings of shared libraries and large blocks
 /// of the host, at the end: addresses of the host and of the device differ.
 pub const GLOBAL: u64 = 0x7000_0000_0000;
+/// End of the addresses that device memory uses: those behind are left to the host.
+pub const GLOBAL_END: u64 = 0x7e00_0000_0000;
 /// First byte of a thread's stack that is used, so that local address 0 stays invalid.
 pub const STACK_START: u64 = 64;
 

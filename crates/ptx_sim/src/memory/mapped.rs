@@ -1,17 +1,14 @@
 //! Memory that exists outside the table: the host's, and that of other machines.
 
 use super::storage::Storage;
-use super::{ALIGN, Allocation, Memory, Owner};
+use super::{Allocation, Memory, Owner, Table};
 use std::sync::Arc;
 
 impl Memory {
     /// Returns the start of `bytes` addresses that no allocation gets, a multiple of `align`; `None` if there are none
-    /// left.
+    /// left. Memory that is mapped at that start, and freed, returns the addresses.
     pub fn reserve(&self, bytes: u64, align: u64) -> Option<u64> {
-        let mut table = self.write();
-        let base = table.next.checked_next_multiple_of(align.max(ALIGN))?;
-        table.next = base.checked_add(bytes)?.checked_add(2 * ALIGN - 1)? / ALIGN * ALIGN;
-        Some(base)
+        self.write().places.take(bytes, align, false)
     }
 
     /// Adds memory that exists outside this table. All of it counts as written. Returns whether its addresses were
@@ -32,7 +29,11 @@ impl Memory {
         let storage = Some(storage);
         let mapped = Allocation { base, size, name, owner, freed: None, constant: false, storage, shadow: None };
         table.list.insert(at, mapped);
-        table.freed = table.list.iter().filter(|allocation| allocation.storage.is_none()).count();
+        table.places.occupy(base, size);
+        let Table { list, freed, .. } = &mut *table;
+        freed.retain(|freed| {
+            list.binary_search_by_key(freed, |old| old.base).is_ok_and(|at| list[at].storage.is_none())
+        });
         table.reshaped += 1;
         true
     }
@@ -44,8 +45,7 @@ impl Memory {
             && table.list[at].owner == Owner::Program
             && table.list[at].storage.take().is_some()
         {
-            table.freed += 1;
-            table.reshaped += 1;
+            table.was_freed(base);
         }
     }
 }

@@ -1,13 +1,16 @@
 //! Device memory: the table of live and freed allocations, and their owners.
 //!
-//! Addresses are never reused, so an access after `free` is always detected. A red zone follows every allocation, so an
+//! Addresses of freed memory are reused only when thousands of other allocations have been freed since and the whole
+//! range of addresses has been used, so an access after `free` is detected. A red zone follows every allocation, so an
 //! access past the end never reaches a neighbour. The host's allocations lie far apart, so an index that is wrong by a
-//! factor, or by another buffer's size, does not reach one either.
+//! factor, or by another buffer's size, does not reach one either: see [`places`].
 
 pub mod address;
 pub mod cells;
 mod mapped;
+mod nearby;
 mod owner;
+mod places;
 mod snapshot;
 pub mod storage;
 pub mod transfer;
@@ -16,17 +19,14 @@ pub use owner::{Event, Owner};
 pub use snapshot::{Snapshot, View};
 
 use crate::texture::Texture;
-use address::{GLOBAL, NULL_PAGE};
+use address::{GLOBAL, GLOBAL_END};
 use cells::define_range;
+use places::{ALIGN, Places};
+use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use storage::Storage;
 
-const ALIGN: u64 = 512;
-/// Least distance between an allocation of the host and the next one, and the distance in its own sizes.
-const APART: (u64, u64) = (1 << 20, 8);
-/// Size of the range of addresses behind which allocations lie close together, so that addresses do not run out.
-const SPREAD: u64 = 1 << 38;
 /// Number of freed allocations that are kept for reports.
 const KEPT_FREED: usize = 4096;
 /// Limits on the memory that kernels have allocated at one time: bytes, and number of allocations.
@@ -68,9 +68,9 @@ pub struct Memory {
 struct Table {
     /// Allocations sorted by address.
     list: Vec<Allocation>,
-    first: u64,
-    next: u64,
-    freed: usize,
+    places: Places,
+    /// Starts of the freed allocations that are kept, in the order of the frees.
+    freed: VecDeque<u64>,
     /// Whether new allocations get a shadow.
     tracked: bool,
     /// Bytes and number of allocations that kernels have allocated.
@@ -91,14 +91,18 @@ pub enum FreeError {
 }
 
 impl Memory {
-    /// Creates empty memory whose addresses start at `first`; `tracked` enables shadows of the initialisation state.
-    pub fn new(first: u64, tracked: bool) -> Self {
+    /// Creates empty memory with `bytes` addresses from `first` on, or with all that are usual; `tracked` enables
+    /// shadows of the initialisation state.
+    pub fn new(first: u64, bytes: Option<u64>, tracked: bool) -> Self {
         let first = first.max(GLOBAL);
-        let table = Table { list: Vec::new(), first, next: first, freed: 0, tracked, heap: (0, 0), reshaped: 0 };
+        let end = bytes.map_or(GLOBAL_END, |bytes| first.saturating_add(bytes));
+        let (list, places) = (Vec::new(), Places::new(first..end));
+        let table = Table { list, places, freed: VecDeque::new(), tracked, heap: (0, 0), reshaped: 0 };
         Self { table: RwLock::new(table), generation: AtomicU64::new(1), launch: 0, textures: Vec::new() }
     }
 
-    /// Allocates zeroed memory and returns its address; `None` if the host has not enough memory.
+    /// Allocates zeroed memory and returns its address; `None` if the host has not enough memory, or no
+    /// addresses are left that are far from all others.
     pub fn alloc(&self, size: u64, name: &str) -> Option<u64> {
         self.place(&mut self.write(), size, name, Owner::Host)
     }
@@ -127,16 +131,14 @@ impl Memory {
 
     fn place(&self, table: &mut Table, size: u64, name: &str, owner: Owner) -> Option<u64> {
         let storage = Arc::new(Storage::zeroed(size)?);
-        let base = table.next;
-        let close = base.checked_add(size)?.checked_add(2 * ALIGN - 1)? / ALIGN * ALIGN;
-        table.next = if matches!(owner, Owner::Kernel(_)) { close } else { table.far_from(close, size) };
         let shadow = if table.tracked { Some(Arc::new(Storage::zeroed(size.div_ceil(4))?)) } else { None };
+        let base = table.places.take(size, ALIGN, matches!(owner, Owner::Kernel(_)))?;
         let (name, storage) = (name.into(), Some(storage));
         let new = Allocation { base, size, name, owner, freed: None, constant: false, storage, shadow };
         if table.list.last().is_none_or(|last| last.base < base) {
             table.list.push(new);
         } else {
-            // Mapped memory lies above.
+            // Mapped memory lies above, or a place is reused.
             let at = table.list.partition_point(|allocation| allocation.base < base);
             table.list.insert(at, new);
             table.reshaped += 1;
@@ -176,11 +178,7 @@ impl Memory {
             let size = allocation.size;
             table.heap = (table.heap.0 - size, table.heap.1 - 1);
         }
-        table.freed += 1;
-        table.reshaped += 1;
-        if table.freed > 2 * KEPT_FREED {
-            table.drop_oldest_freed();
-        }
+        table.was_freed(base);
         Ok(())
     }
 
@@ -243,36 +241,6 @@ impl Memory {
         self.read().list.iter().filter(|allocation| allocation.storage.is_some()).for_each(show);
     }
 
-    /// Returns the allocation that [`Memory::describe`] refers to.
-    pub fn nearest(&self, address: u64) -> Option<Allocation> {
-        (address >= NULL_PAGE).then(|| self.read().near(address).cloned()).flatten()
-    }
-
-    /// Returns how far an address is from the start of the allocation that contains it.
-    pub fn offset(&self, address: u64) -> Option<u64> {
-        let near = self.nearest(address)?;
-        address.checked_sub(near.base).filter(|offset| *offset < near.size)
-    }
-
-    /// Describes an address relative to the nearest allocation.
-    pub fn describe(&self, address: u64) -> String {
-        let table = self.read();
-        if address < NULL_PAGE {
-            return format!("{address} bytes from null");
-        }
-        let Some(near) = table.near(address) else { return "nothing is allocated".to_owned() };
-        let (name, size) = (&near.name, near.size);
-        let freed = if near.storage.is_none() { ", which was freed" } else { "" };
-        let Some(offset) = address.checked_sub(near.base) else {
-            return format!("{} bytes before `{name}` ({size} bytes){freed}", near.base - address);
-        };
-        match offset.checked_sub(size) {
-            None => format!("at byte {offset} of `{name}` ({size} bytes){freed}"),
-            Some(0) => format!("right after the end of `{name}` ({size} bytes){freed}"),
-            Some(over) => format!("{over} bytes past the end of `{name}` ({size} bytes){freed}"),
-        }
-    }
-
     /// Creates a snapshot for a worker.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::of(&self.read(), &self.generation)
@@ -290,38 +258,31 @@ impl Memory {
 }
 
 impl Table {
-    /// Returns the place of the allocation after one of `size` bytes whose red zone ends at `close`.
-    fn far_from(&self, close: u64, size: u64) -> u64 {
-        let (least, times) = APART;
-        let apart = size.saturating_mul(times).max(least).checked_next_multiple_of(least).unwrap_or(u64::MAX);
-        let far = close.saturating_add(apart);
-        if far - self.first <= SPREAD { far } else { close }
-    }
-
     fn at_or_before(&self, address: u64) -> Option<&Allocation> {
         let at = self.list.partition_point(|allocation| allocation.base <= address);
         self.list.get(at.checked_sub(1)?)
     }
 
-    /// Returns the allocation that contains an address, or else the nearest one; at equal distance the one before.
-    fn near(&self, address: u64) -> Option<&Allocation> {
-        let at = self.list.partition_point(|allocation| allocation.base <= address);
-        let before = at.checked_sub(1).and_then(|at| self.list.get(at));
-        let after = self.list.get(at);
-        let behind = before.map_or(u64::MAX, |allocation| (address - allocation.base).saturating_sub(allocation.size));
-        let ahead = after.map_or(u64::MAX, |allocation| allocation.base - address);
-        if before.is_some() && behind <= ahead { before } else { after }
+    /// Called for an allocation that was freed.
+    fn was_freed(&mut self, base: u64) {
+        self.reshaped += 1;
+        self.freed.push_back(base);
+        if self.freed.len() > 2 * KEPT_FREED {
+            self.drop_oldest_freed();
+        }
     }
 
-    /// Drops the records of the allocations that were freed first.
+    /// Drops the records of the allocations that were freed first. Their addresses may be reused.
     fn drop_oldest_freed(&mut self) {
-        let mut surplus = self.freed - KEPT_FREED;
+        let dropped: HashSet<u64> = self.freed.drain(..self.freed.len() - KEPT_FREED).collect();
+        let places = &mut self.places;
         self.list.retain(|allocation| {
-            let drop = surplus > 0 && allocation.storage.is_none();
-            surplus -= usize::from(drop);
+            let drop = allocation.storage.is_none() && dropped.contains(&allocation.base);
+            if drop {
+                places.release(allocation.base);
+            }
             !drop
         });
-        self.freed = KEPT_FREED;
     }
 }
 
@@ -331,7 +292,7 @@ mod tests {
 
     #[test]
     fn addresses_say_where_they_lie() {
-        let memory = Memory::new(GLOBAL, false);
+        let memory = Memory::new(GLOBAL, None, false);
         let a = memory.alloc(100, "a").expect("alloc");
         let b = memory.alloc(8, "b").expect("alloc");
         assert_eq!(a % 256, 0);
@@ -351,7 +312,7 @@ mod tests {
 
     #[test]
     fn an_overrun_never_hits_a_neighbour() {
-        let memory = Memory::new(GLOBAL, false);
+        let memory = Memory::new(GLOBAL, None, false);
         let allocated: Vec<(u64, u64)> =
             (0..1500).map(|size| (memory.alloc(size, "a").expect("alloc"), size)).collect();
         for &(base, size) in &allocated {
@@ -360,19 +321,39 @@ mod tests {
         }
     }
 
+    /// Small buffers of a range are used up thousands of frees before an address is used again.
     #[test]
-    fn allocations_lie_far_apart_while_there_is_room() {
-        let memory = Memory::new(GLOBAL, false);
-        let [a, b, c] = [4096, 1 << 22, 8].map(|size| memory.alloc(size, "a").expect("alloc"));
-        assert!(b - a > 1 << 20 && c - b > 8 << 22);
-        assert_eq!((a % ALIGN, b % ALIGN, c % ALIGN), (0, 0, 0));
-        let last = (0..300_000).map(|_| memory.alloc(8, "a").expect("alloc")).last().expect("one");
-        assert!(last - GLOBAL < 2 * SPREAD, "{last:#x}");
+    fn freed_addresses_are_reused_late() {
+        let memory = Memory::new(GLOBAL, Some(16 << 30), false);
+        let first = memory.alloc(8, "first").expect("alloc");
+        memory.free(first, None).expect("free");
+        let kept = memory.alloc(8, "kept").expect("alloc");
+        let reused = (0..5 * KEPT_FREED).find(|_| {
+            let base = memory.alloc(8, "next").expect("alloc");
+            memory.free(base, None).expect("free");
+            base == first
+        });
+        assert!(reused.is_some_and(|count| count > KEPT_FREED), "{reused:?}");
+        assert!(memory.find(kept, 8).is_some());
+        let now = memory.freed_at(first).expect("freed again");
+        assert_eq!(&*now.name, "next");
+    }
+
+    #[test]
+    fn no_allocation_lies_close_to_another() {
+        let memory = Memory::new(GLOBAL, Some(1 << 30), false);
+        let mut bases: Vec<u64> = std::iter::from_fn(|| memory.alloc(8, "a")).collect();
+        bases.sort_unstable();
+        assert!(bases.len() > 900 && bases.windows(2).all(|pair| pair[1] - pair[0] > 1 << 20));
+        let reserved = Memory::new(GLOBAL, None, false);
+        let first = reserved.reserve(1 << 40, 4096).expect("addresses");
+        let next = reserved.alloc(8, "next").expect("alloc");
+        assert!(next - first > (1 << 40) + (1 << 30) && reserved.alloc(8, "a").expect("alloc") - next > 1 << 20);
     }
 
     #[test]
     fn who_allocated_frees() {
-        let memory = Memory::new(GLOBAL, false);
+        let memory = Memory::new(GLOBAL, None, false);
         let site = crate::program::Site { function: 0, pc: 0 };
         let thread = crate::stop::Thread { block: [0; 3], thread: [0; 3] };
         let event = Event { program: 0, launch: 1, site, thread };
@@ -387,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_notices_changes() {
-        let memory = Memory::new(GLOBAL, false);
+        let memory = Memory::new(GLOBAL, None, false);
         let a = memory.alloc(100, "a").expect("alloc");
         let mut snapshot = memory.snapshot();
         assert!(snapshot.find(a + 99).is_some() && snapshot.find(a + 100).is_none());

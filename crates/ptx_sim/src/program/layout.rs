@@ -1,6 +1,6 @@
 //! The layout of a kernel's shared memory.
 
-use super::{Callee, Function, Op, Preset, Program, Space, Symbol, Variable};
+use super::{Callee, Function, Op, Preset, Program, Space, Special, Symbol, Variable};
 use std::ops::Range;
 
 /// Shared memory of one kernel: the variables of the kernel and of the functions that it may call.
@@ -11,7 +11,8 @@ pub struct Layout {
     /// Bytes of static shared memory, as limits and registers count it.
     pub static_bytes: u64,
     /// Offset of dynamic shared memory. On a device it lies directly behind the static one; here a gap lies between
-    /// them, so that an access past the end of one does not reach the other.
+    /// them, so that an access past the end of one does not reach the other. A kernel that reads the size of its shared
+    /// memory, from which it may compute where that ends, has no gap.
     pub dynamic_start: u64,
     /// End of the last static variable.
     static_end: u64,
@@ -24,9 +25,10 @@ impl Layout {
     pub fn of(program: &Program, entry: u32) -> Self {
         let mut offsets = vec![None; program.variables.len()];
         let mut end = 0_u64;
-        let (mut dynamic_align, mut uses_dynamic) = (1, false);
+        let (mut dynamic_align, mut uses_dynamic, mut reads_size) = (1, false, false);
         for function in reachable(program, entry).into_iter().filter_map(|index| program.functions.get(index as usize))
         {
+            reads_size |= function.preset.iter().any(reads_total_size);
             for index in symbols(function).filter_map(variable) {
                 let Some(variable) = program.variables.get(index as usize) else { continue };
                 if variable.space != Space::Shared || offsets[index as usize].is_some() {
@@ -42,7 +44,7 @@ impl Layout {
             }
         }
         let static_bytes = end.checked_next_multiple_of(dynamic_align).unwrap_or(u64::MAX);
-        let gap = if uses_dynamic && end > 0 { GAP } else { 0 };
+        let gap = if uses_dynamic && end > 0 && !reads_size { GAP } else { 0 };
         let dynamic_start = static_bytes.saturating_add(gap);
         for (offset, variable) in offsets.iter_mut().zip(&program.variables) {
             if variable.dynamic && variable.space == Space::Shared {
@@ -100,6 +102,17 @@ fn variable(symbol: Symbol) -> Option<u32> {
         Symbol::Variable(index) => Some(index),
         _ => None,
     }
+}
+
+/// Whether the value is `%total_smem_size` or `%aggr_smem_size`.
+fn reads_total_size(preset: &Preset) -> bool {
+    use Preset::{Special32, Special64, SpecialPred};
+    matches!(
+        preset,
+        Special32(_, Special::TotalSmemSize)
+            | Special64(_, Special::TotalSmemSize)
+            | SpecialPred(_, Special::TotalSmemSize)
+    )
 }
 
 fn symbols(function: &Function) -> impl Iterator<Item = Symbol> {

@@ -9,6 +9,7 @@ use crate::stop::Finding;
 use crate::trace::{Trace, Traced};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 /// Configuration of a machine. `Config::default()` checks bounds and counts events, on all cores.
 #[derive(Clone, Debug)]
@@ -39,6 +40,11 @@ pub struct Config {
     pub host_bytes: u64,
     /// Lowest address of device memory, if it is above the usual one: the addresses of several machines can differ.
     pub first_address: u64,
+    /// Number of addresses of device memory from the lowest one on; `None` for all up to 0x7e00_0000_0000. The host's
+    /// allocations lie far apart there, and one that would be close to another fails.
+    pub address_bytes: Option<u64>,
+    /// Limit on the time that a launch takes; `None` for no limit.
+    pub timeout: Option<Duration>,
     /// Whether to record a trace for [`explain`](crate::explain), at about half the speed. The checkers are off in such
     /// a run.
     pub trace: Option<Trace>,
@@ -79,6 +85,8 @@ impl Default for Config {
             keep_going: false,
             host_bytes: 16 << 30,
             first_address: 0,
+            address_bytes: None,
+            timeout: None,
             trace: None,
             accesses: false,
             progress: None,

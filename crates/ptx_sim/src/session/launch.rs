@@ -14,6 +14,7 @@ use crate::program::{Program, entry, linkage};
 use crate::stop::{Finding, Stop};
 use crate::trace::{Traced, Tracing};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Results of the observers of a launch.
 #[derive(Default)]
@@ -111,6 +112,7 @@ fn setup(config: &Config) -> Setup {
         profile: config.profile.clone(),
         seed: config.seed,
         fuel: config.fuel,
+        deadline: config.timeout.and_then(|time| Some((Instant::now().checked_add(time)?, time))),
         keep_going: config.keep_going,
         host_bytes: config.host_bytes,
         progress: config.progress.clone(),

@@ -46,7 +46,7 @@ const WORKSPACE: u32 = 64;
 impl Machine {
     /// Creates a machine with empty memory.
     pub fn new(config: Config) -> Self {
-        let memory = Memory::new(config.first_address, config.checks.uninit);
+        let memory = Memory::new(config.first_address, config.address_bytes, config.checks.uninit);
         Self { config, memory, modules: Vec::new(), next_constant: 0, workspace: None }
     }
 
@@ -66,7 +66,7 @@ impl Machine {
     /// `out-of-memory` when the host has no room.
     pub fn alloc(&mut self, bytes: u64, name: &str) -> Result<u64, Stop> {
         self.memory.alloc(bytes, name).ok_or_else(|| {
-            Stop::usage("out-of-memory", format!("no host memory for `{name}` of {bytes} bytes"))
+            Stop::usage("out-of-memory", format!("no memory or addresses for `{name}` of {bytes} bytes"))
                 .with_help("make the problem smaller, or free buffers first")
         })
     }

@@ -57,4 +57,19 @@ fn what_ptxas_refuses_is_refused_at_launch() {
     assert_eq!((stop.kind(), stop.code()), (StopKind::Usage, "unknown-function"));
     let text = stop.to_string();
     assert!(text.contains("the function `elsewhere` is not defined") && text.contains("k/lib.rs:7:5"), "{text}");
+    assert!(text.contains("link its definition") && !text.contains("dynamic parallelism"), "{text}");
+}
+
+/// A launch from a kernel is named as such, with what to do instead.
+#[test]
+fn launches_from_kernels_are_refused() {
+    for name in ["cudaLaunchDevice", "cudaLaunchDeviceV2", "cudaGetParameterBufferV2", "__cudaCDP2LaunchDeviceV2"] {
+        let text = format!("{HEADER}.extern .func {name}();\n.visible .entry k() {{\ncall.uni {name}, ();\nret;\n}}");
+        let program = Program::parse(&text).expect("PTX");
+        let launch = Launch { entry: "k", grid: [1; 3], block: [1; 3], ..Launch::default() };
+        let stop = Machine::new(Config::default()).launch(&program, &launch).expect_err("a launch from a kernel");
+        let text = stop.to_string();
+        assert!(text.contains(name) && text.contains("dynamic parallelism"), "{text}");
+        assert!(text.contains("launch that kernel from the host"), "{text}");
+    }
 }

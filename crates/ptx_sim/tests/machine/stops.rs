@@ -1,6 +1,7 @@
 //! Launches that end early.
 
 use ptx_sim::{Config, Launch, Machine, Program, Stop, StopKind};
+use std::time::Duration;
 
 use crate::{HEADER, kernel, launch};
 
@@ -11,6 +12,16 @@ fn fuel_stops_an_endless_loop_and_says_where() {
         launch(&mut machine, &kernel("LOOP: add.s32 %r2, %r1, 1; bra.uni LOOP;"), 3, 64, 0).expect_err("endless");
     assert_eq!((stop.kind(), stop.code()), (StopKind::Stuck, "fuel"));
     assert!(stop.to_string().contains("64 threads of warps 0-1 run"), "{stop}");
+}
+
+#[test]
+fn a_timeout_stops_an_endless_loop_and_says_where() {
+    let mut machine = Machine::new(Config { timeout: Some(Duration::from_millis(1)), ..Config::default() });
+    let stop =
+        launch(&mut machine, &kernel("LOOP: add.s32 %r2, %r1, 1; bra.uni LOOP;"), 3, 64, 0).expect_err("endless");
+    assert_eq!((stop.kind(), stop.code()), (StopKind::Stuck, "timeout"));
+    let text = stop.to_string();
+    assert!(text.contains("limit of 1ms") && text.contains("64 threads of warps 0-1 run"), "{text}");
 }
 
 #[test]

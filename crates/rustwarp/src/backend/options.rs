@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 pub use ptx_sim::check::{CHECKERS, Checker, Code, Severity, code};
+use std::time::Duration;
 
 /// The device to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -156,6 +157,8 @@ pub struct Simulation {
     pub workers: Option<u32>,
     /// Limit on the warp instructions of a launch, after which it is a fault; `None` for no limit.
     pub fuel: Option<u64>,
+    /// Limit on the time of a launch, after which it is a fault; `None` for no limit.
+    pub timeout: Option<Duration>,
     /// Whether launches go on after a faulty access to memory, which is a finding then.
     pub keep_going: bool,
 }

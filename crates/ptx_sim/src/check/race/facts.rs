@@ -79,7 +79,11 @@ impl<'a> Facts<'a> {
 }
 
 fn volatile_accesses(program: &Program) -> impl Iterator<Item = Site> {
-    let is_volatile = |opcode: u32| program.opcodes.get(opcode as usize).is_some_and(|name| name.contains(".volatile"));
+    // `ld.cv` reads memory each time, as `ld.volatile` does.
+    let is_volatile = |opcode: u32| {
+        let name = program.opcodes.get(opcode as usize);
+        name.is_some_and(|name| name.split('.').any(|word| matches!(word, "volatile" | "cv")))
+    };
     program.functions.iter().enumerate().flat_map(move |(function, body)| {
         let found = body.code.iter().enumerate().filter(move |(_, inst)| is_volatile(inst.opcode));
         found.map(move |(pc, _)| Site { function: function as u32, pc: pc as u32 })

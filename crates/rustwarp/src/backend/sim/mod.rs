@@ -274,10 +274,9 @@ unsafe impl Backend for Sim {
             let found = ptx_sim::Profile::find(profile);
             config.profile = found.map_err(|stop| explain(&stop, "choosing a device profile"))?;
         }
-        (config.seed, config.fuel, config.keep_going) = (how.seed, how.fuel, how.keep_going);
-        if let Some(workers) = how.workers {
-            config.workers = workers as usize;
-        }
+        let Simulation { seed, fuel, timeout, keep_going, .. } = *how;
+        *config = ptx_sim::Config { seed, fuel, timeout, keep_going, ..config.clone() };
+        config.workers = how.workers.map_or(config.workers, |workers| workers as usize);
         Ok(())
     }
 
