@@ -151,6 +151,7 @@ pub mod registers;
 mod session;
 pub mod stop;
 mod syntax;
+pub mod tensor;
 pub mod texture;
 pub mod trace;
 
@@ -168,4 +169,5 @@ pub use program::Program;
 pub use session::{Config, Leak, Machine, Report};
 pub use stop::{Finding, Stop, StopKind};
 pub use syntax::ParseError;
+pub use tensor::TensorMap;
 pub use trace::Trace;

@@ -16,7 +16,7 @@ const SOURCES: &str = "crates/ptx_sim/src/";
 /// Layers of `ptx_sim`, the lowest first, with their modules.
 const LAYERS: &[(&str, &[&str])] = &[
     ("files", &["files"]),
-    ("ground", &["syntax", "registers", "stop", "texture"]),
+    ("ground", &["syntax", "registers", "stop", "tensor", "texture"]),
     ("lanes", &["lanes", "level", "profile", "diagnostics"]),
     ("isa", &["isa"]),
     ("program", &["program"]),

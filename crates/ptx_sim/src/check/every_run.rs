@@ -158,6 +158,11 @@ pub const EVERY_RUN: &[Code] = &[
         "Wait for the copy before its bytes are used.",
     ),
     error(
+        "tensor-map",
+        "Copy by something that is no tensor map",
+        "Pass the address of a map that `cuTensorMapEncodeTiled` made on this device.",
+    ),
+    error(
         "warpgroup",
         "The warps of a warpgroup differ",
         "Let the four warps of an aligned group execute the same `wgmma` with the same descriptors.",

@@ -8,7 +8,7 @@ use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
 use crate::isa::memory::{AtomicOperation, combine, space};
 use crate::program::{Async, Group, Op, Reduce, Space};
 use crate::registers::Slot;
-use crate::syntax::tree::Operand;
+use crate::syntax::tree::{Name, Operand};
 
 const UNKNOWN: &str = "this asynchronous instruction is not supported";
 
@@ -43,13 +43,18 @@ pub const ROWS: &[Effect] = &[
     },
     // A prefetch changes nothing that a program computes.
     Effect { name: "cp.async.bulk.prefetch.L2", facts: COUNTED, decode: |_, _, _| Ok(Op::Nothing) },
-    Effect { name: "cp.async.bulk.tensor", facts: STARTED, decode: |_, _, _| unsupported(TENSOR_MAPS) },
-    Effect { name: "cp.reduce.async.bulk.tensor", facts: STARTED, decode: |_, _, _| unsupported(TENSOR_MAPS) },
+    Effect { name: "cp.async.bulk.tensor", facts: STARTED, decode: |d, words, operands| d.tensor(words, operands) },
+    Effect { name: "cp.async.bulk.prefetch.tensor", facts: COUNTED, decode: |_, _, _| Ok(Op::Nothing) },
+    Effect {
+        name: "cp.reduce.async.bulk.tensor",
+        facts: STARTED,
+        decode: |d, words, operands| d.tensor(words, operands),
+    },
     Effect { name: "st.async", facts: STARTED, decode: |d, words, operands| d.remote(false, words, operands) },
     Effect { name: "red.async", facts: STARTED, decode: |d, words, operands| d.remote(true, words, operands) },
 ];
 
-const TENSOR_MAPS: &str = "tensor maps are not simulated yet";
+const IM2COL: &str = "only copies of boxes (`.tile`) are simulated";
 
 fn commit(group: Group, words: &[&str]) -> Result<Op, Reject> {
     match words {
@@ -120,10 +125,7 @@ impl<'t> Decoder<'_, 't> {
         let (mbarrier, multicast) = match (*completion, rest) {
             ("mbarrier::complete_tx::bytes", [mbarrier]) => (Some(self.address(mbarrier)?.0), None),
             ("mbarrier::complete_tx::bytes", [mbarrier, mask]) if hints.contains(&"multicast::cluster") => {
-                let mask = match self.register_bits(mask) {
-                    16 => self.source(mask, File::Half)?.0,
-                    _ => self.source(mask, File::Word)?.0,
-                };
+                let mask = self.ranks(mask)?;
                 (Some(self.address(mbarrier)?.0), Some(mask))
             }
             ("bulk_group", []) => (None, None),
@@ -138,6 +140,68 @@ impl<'t> Decoder<'_, 't> {
             return unsupported(UNKNOWN);
         }
         Ok(Async::Bulk { to, from, bytes, mbarrier, multicast, reduce }.into())
+    }
+
+    /// Decodes `[dst], [map, {x, y}], [mbar]{, mask}{, policy}` or `[map, {x, y}], [src]{, policy}`.
+    fn tensor(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let [dimensions, to, from, rest @ ..] = words else { return unsupported(UNKNOWN) };
+        let rank = match *dimensions {
+            "1d" => 1,
+            "2d" => 2,
+            "3d" => 3,
+            "4d" => 4,
+            "5d" => 5,
+            _ => return unsupported(UNKNOWN),
+        };
+        let (mut reduce, mut loads, mut multicast) = (None, false, false);
+        for &word in rest {
+            match word {
+                "tile" | "bulk_group" | "L2::cache_hint" | "cta_group::1" => {}
+                "mbarrier::complete_tx::bytes" => loads = true,
+                "multicast::cluster" => multicast = true,
+                word if word.starts_with("im2col") || word.starts_with("tile::") => return unsupported(IM2COL),
+                word => match AtomicOperation::named(word) {
+                    Some(operation) => reduce = Some(operation),
+                    None => return unsupported(UNKNOWN),
+                },
+            }
+        }
+        let operands = without_policy(rest, operands);
+        let (shared, tensor, mbarrier, mask) = match (space(to), space(from), loads, operands) {
+            (Some(Space::Shared), Some(Space::Global), true, [shared, tensor, mbarrier, mask @ ..])
+                if reduce.is_none() && mask.len() == usize::from(multicast) =>
+            {
+                (shared, tensor, Some(mbarrier), mask.first())
+            }
+            (Some(Space::Global), Some(Space::Shared), false, [tensor, shared]) if !multicast => {
+                (shared, tensor, None, None)
+            }
+            _ => return unsupported(UNKNOWN),
+        };
+        let Operand::Indexed(name, span) = tensor else { return unsupported("needs a map and coordinates") };
+        let name = Operand::Name(Name { text: name, negated: false, offset: 0 });
+        let map = self.source(&name, File::Long)?.0;
+        let elements = self.body.get(span);
+        if elements.len() != rank {
+            return unsupported(format!("has {} coordinates, but takes {rank}", elements.len()));
+        }
+        let coordinates = elements.iter().map(|e| Ok(self.source(e, File::Word)?.0)).collect::<Result<_, Reject>>()?;
+        let shared = self.address(shared)?.0;
+        let mbarrier = match mbarrier {
+            Some(mbarrier) => Some(self.address(mbarrier)?.0),
+            None => None,
+        };
+        let multicast = match mask {
+            Some(mask) => Some(self.ranks(mask)?),
+            None => None,
+        };
+        Ok(Async::Tensor { shared, map, coordinates, mbarrier, multicast, reduce }.into())
+    }
+
+    /// Returns the row of a mask of blocks, which has 16 bits.
+    fn ranks(&mut self, mask: &Operand<'t>) -> Result<Slot, Reject> {
+        let file = if self.register_bits(mask) == 16 { File::Half } else { File::Word };
+        Ok(self.source(mask, file)?.0)
     }
 
     /// Decodes `[a], b, [mbar]`.

@@ -7,7 +7,7 @@ use super::mbarrier::pending_of;
 use super::part::addresses;
 use super::step::Step;
 use super::warp::Split;
-use super::{cluster, cluster_barrier, completion, issue, mbarrier_objects, mbarriers};
+use super::{cluster, cluster_barrier, completion, issue, mbarrier_objects, mbarriers, tensor};
 use crate::lanes::{self, lanes_of};
 use crate::memory::address;
 use crate::observe::Observer;
@@ -28,6 +28,7 @@ pub fn execute<O: Observer>(step: &mut Step<'_, '_, O>, split: Split, op: &Async
         Async::ClusterWait { aligned } => return cluster_barrier::wait(step, split, *aligned),
         Async::Copy { .. } => issue::copy(step, op)?,
         Async::Bulk { .. } | Async::Remote { .. } => issue::copy_bulk(step, op)?,
+        Async::Tensor { .. } => tensor::issue(step, op)?,
         Async::Commit(group) => {
             let committed = step.block.in_flight.committed(step.warp.index, *group);
             lanes::each(mask, |lane| committed[lane] = committed[lane].saturating_add(1));

@@ -14,6 +14,7 @@ use super::key::Key;
 use super::mbarrier::{Mbarrier, Misuse};
 use super::mbarrier_objects;
 use super::step::Step;
+use super::tile::Tile;
 use super::worker::Worker;
 use crate::lanes::{self, Spread};
 use crate::memory::cells::define_range;
@@ -138,13 +139,25 @@ fn carry_out<O: Observer>(
 ) -> Result<(), Stop> {
     match &transfer.what {
         What::Arrive(key) => signal(worker, block, transfer, *key, |found| found.arrive(1, false))?,
-        What::Copy { to, bytes, source, reduce, signal: signalled } => {
+        What::Copy { to, bytes, source, reduce, signal: signalled, tile } => {
             let mut data = vec![0; *bytes as usize];
             match source {
                 Source::Values(values) => data.copy_from_slice(values),
-                Source::Memory(from, kept) => fetch(worker, block, transfer, *from, &mut data[..*kept as usize])?,
+                Source::Memory(from, kept) => match (from, tile) {
+                    (End::Global(_), Some(tile)) => data = fetch_tile(worker, block, transfer, tile)?,
+                    _ => fetch(worker, block, transfer, *from, &mut data[..*kept as usize])?,
+                },
             }
-            deliver(worker, block, transfer, *to, data, *reduce)?;
+            match (to, tile) {
+                (End::Global(_), Some(tile)) => {
+                    let data = tile.unswizzled(&data);
+                    for (offset, address, bytes) in tile.rows() {
+                        let row = data[offset as usize..][..bytes as usize].to_vec();
+                        deliver(worker, block, transfer, End::Global(address), row, *reduce)?;
+                    }
+                }
+                _ => deliver(worker, block, transfer, *to, data, *reduce)?,
+            }
             unmark(worker, block, transfer);
             if let Some(key) = *signalled {
                 let bytes = i64::from(*bytes);
@@ -191,6 +204,21 @@ fn unmark<O: Observer>(worker: &mut Worker<'_, O>, block: &mut Block<O::Block>, 
             false => mark.reads = mark.reads.saturating_sub(1),
         });
     }
+}
+
+/// Reads a box of a tensor, in its order in shared memory.
+fn fetch_tile<O: Observer>(
+    worker: &mut Worker<'_, O>,
+    block: &mut Block<O::Block>,
+    transfer: &Transfer,
+    tile: &Tile,
+) -> Result<Vec<u8>, Stop> {
+    let mut data = tile.filled();
+    for (offset, address, bytes) in tile.rows() {
+        let row = &mut data[offset as usize..][..bytes as usize];
+        fetch(worker, block, transfer, End::Global(address), row)?;
+    }
+    Ok(tile.swizzled(&data))
 }
 
 /// Reads the current contents of a copy's source.

@@ -3,10 +3,12 @@
 use super::key::Key;
 use super::mbarrier::Mbarrier;
 use super::position::Who;
+use super::tile::Tile;
 use crate::observe::Site;
 use crate::program::{Group, Reduce};
 use crate::registers::LANES;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Maximum number of a warp's copies in flight; beyond that the oldest complete early, which PTX allows at any time.
 const MOST: usize = 1 << 14;
@@ -82,6 +84,8 @@ pub enum What {
         reduce: Option<Reduce>,
         /// The mbarrier whose pending byte count is decremented.
         signal: Option<Key>,
+        /// The box of a tensor that the end in global memory stands for.
+        tile: Option<Arc<Tile>>,
     },
     /// The lane arrives at an mbarrier.
     Arrive(Key),

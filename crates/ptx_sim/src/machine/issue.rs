@@ -46,7 +46,7 @@ pub fn copy<O: Observer>(step: &mut Step<'_, '_, O>, op: &Async) -> Result<(), S
         let wanted = Wanted { kind: AccessKind::Store, address: targets[lane], bytes: align, align };
         let key = cluster::shared_end(step.worker, step.block, who, wanted)?;
         let source = Source::Memory(End::Global(sources[lane]), kept[lane]);
-        let what = What::Copy { to: End::Shared(key), bytes: *bytes, source, reduce: None, signal: None };
+        let what = What::Copy { to: End::Shared(key), bytes: *bytes, source, reduce: None, signal: None, tile: None };
         transfers.push(transfer(who, Group::Copy, what, number[lane], issue));
     }
     let full = lanes::select(step.mask, |lane| kept[lane] == *bytes);
@@ -112,7 +112,7 @@ pub fn copy_bulk<O: Observer>(step: &mut Step<'_, '_, O>, op: &Async) -> Result<
                     return Err(step.context().fault(who, Diagnostic::new("mbarrier-block", title)));
                 }
                 let (to, bytes, source) = (End::Shared(key), bytes.len() as u32, Source::Values(bytes));
-                add(What::Copy { to, bytes, source, reduce: *reduce, signal: Some(signal) });
+                add(What::Copy { to, bytes, source, reduce: *reduce, signal: Some(signal), tile: None });
             }
             Async::Bulk { to, from, bytes, mbarrier, multicast, reduce } => {
                 let bytes = row(bytes)[lane];
@@ -135,31 +135,53 @@ pub fn copy_bulk<O: Observer>(step: &mut Step<'_, '_, O>, op: &Async) -> Result<
                     None => None,
                 };
                 let source = Source::Memory(from, bytes);
-                let copy = |to, signal| What::Copy { to, bytes, source: source.clone(), reduce: *reduce, signal };
+                let copy =
+                    |to, signal| What::Copy { to, bytes, source: source.clone(), reduce: *reduce, signal, tile: None };
                 let (Some(ranks), End::Shared(to), Some(signal)) = (multicast.as_ref().map(row), to, signal) else {
                     add(copy(to, signal));
                     continue;
                 };
-                let ranks = ranks[lane] & 0xffff;
-                if u64::from(ranks) >> step.context().cluster_blocks != 0 {
-                    let blocks = step.context().cluster_blocks;
-                    let title = format!(
-                        "a copy to the blocks with mask {ranks:#x} in a cluster of {blocks} \
-                        blocks"
-                    );
-                    return Err(step.context().fault(who, Diagnostic::new("cluster-rank", title)));
-                }
-                for rank in lanes_of(ranks) {
-                    let block = step.block.first_ticket(step.context().cluster_blocks) + rank as u64;
-                    add(copy(End::Shared(Key { block, ..to }), Some(Key { block, ..signal })));
+                for (to, signal) in receivers(step, who, ranks[lane], (to, signal))? {
+                    add(copy(End::Shared(to), Some(signal)));
                 }
             }
             _ => {}
         }
     }
+    start(step, transfers)
+}
+
+/// Checks and reports the memory of copies, and adds them to the queues.
+///
+/// # Errors
+/// A stop if an address faults, the memory of a copy was freed, or its block has ended.
+pub fn start<O: Observer>(step: &mut Step<'_, '_, O>, transfers: Vec<Transfer>) -> Result<(), Stop> {
     check_ends(step, &transfers);
     show_sources(step.worker, step.block, &transfers);
     enqueue(step, transfers)
+}
+
+/// Returns the destination and the mbarrier in each block of a multicast.
+///
+/// # Errors
+/// `cluster-rank` if the cluster has no such block.
+pub fn receivers<O: Observer>(
+    step: &Step<'_, '_, O>,
+    who: Who,
+    ranks: u32,
+    (to, signal): (Key, Key),
+) -> Result<Vec<(Key, Key)>, Stop> {
+    let (ranks, blocks) = (ranks & 0xffff, step.context().cluster_blocks);
+    if u64::from(ranks) >> blocks != 0 {
+        let title = format!("a copy to the blocks with mask {ranks:#x} in a cluster of {blocks} blocks");
+        return Err(step.context().fault(who, Diagnostic::new("cluster-rank", title)));
+    }
+    let first = step.block.first_ticket(blocks);
+    let place = |rank: usize| {
+        let block = first + rank as u64;
+        (Key { block, ..to }, Key { block, ..signal })
+    };
+    Ok(lanes_of(ranks).map(place).collect())
 }
 
 /// Checks for copies between words of this block that other copies will write or read.

@@ -1,7 +1,7 @@
 //! Asynchronous instructions, the mbarriers that signal their completion, and cooperation between blocks of a cluster.
 
 use super::Address;
-use crate::isa::memory::{Scope, Space};
+use crate::isa::memory::{AtomicOperation, Scope, Space};
 use crate::registers::Slot;
 
 /// An asynchronous instruction, or one on mbarriers or clusters. Immediate operands are preset rows.
@@ -36,6 +36,21 @@ pub enum Async {
         multicast: Option<Slot>,
         /// How the destination is combined with what arrives; replaced when `None`.
         reduce: Option<Reduce>,
+    },
+    /// `cp.async.bulk.tensor` and `cp.reduce.async.bulk.tensor`.
+    Tensor {
+        /// Address in shared memory.
+        shared: Address,
+        /// Row of `w64`: generic address of the tensor map.
+        map: Slot,
+        /// Rows of `w32`: the coordinates of the box, from the contiguous dimension on.
+        coordinates: Vec<Slot>,
+        /// The mbarrier that a copy to shared memory signals; a copy from shared memory belongs to a bulk group.
+        mbarrier: Option<Address>,
+        /// Row of `w32`: mask of the blocks of the cluster that receive a copy.
+        multicast: Option<Slot>,
+        /// How the tensor is combined with what arrives; replaced when `None`.
+        reduce: Option<AtomicOperation>,
     },
     /// `st.async` and `red.async`: to shared memory of the cluster.
     Remote {

@@ -181,6 +181,12 @@ fn asynchronous(op: &Async) -> Operands {
             decides.extend(mbarrier.as_ref().map(base));
             Operands { decides, sends: multicast.iter().map(|slot| (File::Word, *slot)).collect(), ..none() }
         }
+        Async::Tensor { shared, map, coordinates, mbarrier, multicast, .. } => {
+            let mut decides = vec![base(shared), (File::Long, *map)];
+            decides.extend(all(File::Word, coordinates));
+            decides.extend(mbarrier.as_ref().map(base));
+            Operands { decides, sends: multicast.iter().map(|slot| (File::Word, *slot)).collect(), ..none() }
+        }
         Async::Remote { to, values, wide, mbarrier, .. } => {
             Operands { decides: vec![base(to), base(mbarrier)], sends: all(word(*wide), values), ..none() }
         }

@@ -40,7 +40,11 @@ struct Example {
 pub(super) fn reads_shared(program: &Program) -> bool {
     let reads = |op: &Op| match op {
         Op::Warpgroup(Warpgroup::Multiply(_)) => true,
-        Op::Async(op) => matches!(&**op, Async::Bulk { from: (Space::Shared | Space::Generic, _), .. }),
+        Op::Async(op) => match &**op {
+            Async::Bulk { from: (Space::Shared | Space::Generic, _), .. } => true,
+            Async::Tensor { mbarrier, .. } => mbarrier.is_none(),
+            _ => false,
+        },
         _ => false,
     };
     program.functions.iter().flat_map(|function| &function.code).any(|inst| reads(&inst.op))

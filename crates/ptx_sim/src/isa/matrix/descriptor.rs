@@ -6,6 +6,8 @@
 //! a swizzle, the bits 4 to 6 of a chunk's address are combined with the bits 7 to 9 by exclusive or (128 bytes; fewer
 //! bits for 64 and 32 bytes).
 
+use crate::tensor::swizzled;
+
 /// Bytes of a chunk.
 pub const CHUNK: u64 = 16;
 
@@ -89,12 +91,6 @@ pub fn extent(form: Form, rows: usize, k: usize, bytes: usize) -> [u64; 2] {
         Form::K => [rows as u64, chunks(k)],
         Form::Mn => [k as u64, chunks(rows)],
     }
-}
-
-/// Applies a swizzle of rows of `width` chunks to an address.
-pub fn swizzled(address: u64, width: u64) -> u64 {
-    // 128 bytes: bits 4 to 6 by bits 7 to 9; 64 bytes: 4 and 5 by 7 and 8; 32 bytes: 4 by 7.
-    address ^ (address >> 7 & (width - 1)) << 4
 }
 
 #[cfg(test)]

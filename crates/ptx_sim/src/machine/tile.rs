@@ -1,0 +1,51 @@
+//! A box of a tensor: its rows in global memory, and the order of its bytes in shared memory.
+
+use crate::tensor::{RANK, TensorMap, swizzled};
+
+/// A box of a tensor, and its place in shared memory.
+#[derive(Debug)]
+pub struct Tile {
+    pub map: TensorMap,
+    /// Coordinates of its first element.
+    pub start: [i32; RANK],
+    /// Offset of the box in shared memory.
+    pub shared: u64,
+}
+
+impl Tile {
+    /// Returns the rows inside the tensor: offset in the box, address, bytes.
+    pub fn rows(&self) -> Vec<(u64, u64, u64)> {
+        let mut rows = Vec::new();
+        self.map.rows(self.start, |offset, address, bytes| rows.push((offset, address, bytes)));
+        rows
+    }
+
+    /// Returns the bytes of a box outside of the tensor.
+    pub fn filled(&self) -> Vec<u8> {
+        let element = self.map.fill().to_le_bytes();
+        element[..self.map.element.bytes() as usize]
+            .iter()
+            .copied()
+            .cycle()
+            .take(self.map.box_bytes() as usize)
+            .collect()
+    }
+
+    /// Orders the chunks of 16 bytes of a box as in shared memory.
+    pub fn swizzled(&self, rows: &[u8]) -> Vec<u8> {
+        let mut found = vec![0; rows.len()];
+        for (at, chunk) in rows.chunks(16).enumerate() {
+            found[self.place(at)..][..chunk.len()].copy_from_slice(chunk);
+        }
+        found
+    }
+
+    /// Reverses [`Tile::swizzled`].
+    pub fn unswizzled(&self, shared: &[u8]) -> Vec<u8> {
+        (0..shared.len() / 16).flat_map(|at| shared[self.place(at)..][..16].iter().copied()).collect()
+    }
+
+    fn place(&self, chunk: usize) -> usize {
+        (swizzled(self.shared + 16 * chunk as u64, self.map.swizzle) - self.shared) as usize
+    }
+}
