@@ -55,9 +55,11 @@
 //! ([`Machine::texture`]). [`Report::fidelity`] reports which instructions of a run have the same bits as a GPU and
 //! which only stay within an error bound.
 //!
-//! Tensor maps, `wgmma` and `tcgen05`, cube maps, mipmaps, texture references, and launches from a kernel are not
-//! supported. An unsupported instruction is kept and stops the run, with [`StopKind::Unsupported`], only when it is
-//! executed: a module may contain any number of them in kernels that are not launched.
+//! Tensor maps other than those of boxes (im2col, interleaving, `tensormap.replace`), `tcgen05`, cube maps, mipmaps,
+//! texture references, and launches from a kernel are not supported. An unsupported instruction is kept and stops the
+//! run, with [`StopKind::Unsupported`], only when it is executed: a module may contain any number of them in kernels
+//! that are not launched. The race checker does not order what bulk copies and `wgmma` access: conflicts with them are
+//! found while they are in flight.
 //!
 //! # What every run checks
 //!
