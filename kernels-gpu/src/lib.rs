@@ -45,6 +45,8 @@ pub mod reduce;
 pub mod scan;
 pub mod segreduce;
 #[cfg(feature = "ladders")]
+pub mod tensor;
+#[cfg(feature = "ladders")]
 pub mod texture;
 #[cfg(feature = "ladders")]
 pub mod threads;

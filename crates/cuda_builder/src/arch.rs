@@ -69,6 +69,13 @@ impl Arch {
         self.target_cpu().replacen("sm_", "compute_", 1)
     }
 
+    /// The architecture of the same number whose PTX may use every instruction of exactly this GPU: `sm_90a` of
+    /// `sm_90`. `None` before `sm_90`, where there is none.
+    pub fn exact(self) -> Option<Self> {
+        let is_exact = |arch: &Self| arch.capability() == self.capability() && arch.target_cpu().ends_with('a');
+        Self::ALL.iter().copied().find(is_exact)
+    }
+
     /// Whether its PTX runs only on the GPU (`a`) or the family of GPUs (`f`) that its number names.
     pub fn is_specific(self) -> bool {
         self.target_cpu().ends_with(['a', 'f'])

@@ -7,7 +7,8 @@ use crate::arch::Arch;
 /// A PTX module for one architecture.
 #[derive(Clone, Debug)]
 pub struct Artifact {
-    /// Architecture of the PTX.
+    /// Architecture of the PTX: that of the build, or `sm_90a` in a build for `sm_90` if the module has instructions of
+    /// exactly these GPUs.
     pub arch: Arch,
     /// Name of the family, or of the crate where the crate is one module.
     pub module: String,

@@ -24,6 +24,7 @@ mod progress;
 mod rustc;
 pub mod setup;
 mod target;
+mod target_of;
 pub mod toolchain;
 
 pub use arch::{Arch, NvvmArch, UnknownArch};

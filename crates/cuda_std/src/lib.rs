@@ -21,6 +21,7 @@ extern crate self as cuda_std;
 extern crate alloc;
 
 pub mod atomic;
+pub mod cluster;
 #[cfg(target_arch = "nvptx64")]
 mod intrinsics;
 pub mod io;
@@ -40,6 +41,7 @@ pub mod texture;
 pub mod thread;
 pub mod view;
 pub mod warp;
+pub mod warpgroup;
 
 pub use core::{assert_eq, assert_ne};
 pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};

@@ -1,5 +1,5 @@
 //! The arguments of `#[kernel]`, and those that limit its launches: `launch_bounds(256, 2)`, `block(16, 16)`,
-//! `max_registers(64)`.
+//! `cluster(2)`, `max_registers(64)`.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -62,11 +62,12 @@ impl Parse for Bound {
         let (allowed, usage) = match name.to_string().as_str() {
             "launch_bounds" => (1..=2, "launch_bounds(most threads of a block, fewest blocks of a multiprocessor)"),
             "block" => (1..=3, "block(threads along x, along y, along z)"),
+            "cluster" => (1..=3, "cluster(blocks along x, along y, along z)"),
             "max_registers" => (1..=1, "max_registers(registers of a thread)"),
             _ => {
                 let text = format!(
                     "unknown argument `{name}`: expected `for T in […]`, `launch_bounds`, `block`, \
-                                    `max_registers` or `allow`"
+                                    `cluster`, `max_registers` or `allow`"
                 );
                 return Err(Error::new(name.span(), text));
             }
@@ -102,6 +103,7 @@ impl Bounds {
                 vec![directive("maxntid", &[threads]), directive("minctasm", &[blocks])]
             }
             ("block", values) => vec![directive("reqntid", &values.iter().collect::<Vec<_>>())],
+            ("cluster", values) => vec![directive("cluster_dim", &values.iter().collect::<Vec<_>>())],
             (_, values) => vec![directive("maxnreg", &values.iter().collect::<Vec<_>>())],
         });
         quote!(#(#calls)*)
@@ -144,8 +146,9 @@ mod tests {
         for symbol in ["rustwarp.kernel.maxntid", "rustwarp.kernel.minctasm", "rustwarp.kernel.maxnreg"] {
             assert_eq!(code.matches(symbol).count(), 1, "{symbol} in {code}");
         }
-        let (_, code) = parsed(quote!(block(16, 16), allow(spills))).expect("valid");
+        let (_, code) = parsed(quote!(block(16, 16), cluster(2), allow(spills))).expect("valid");
         assert!(code.contains("rustwarp.kernel.reqntid"), "{code}");
+        assert!(code.contains("rustwarp.kernel.cluster_dim"), "{code}");
         assert!(code.contains("rustwarp.allow.spills.k"), "{code}");
     }
 

@@ -63,9 +63,7 @@ pub fn matmul_into<'a, T: Real>(
 }
 
 fn matmul_on<T: Real>(device: &Device, a: View<'_, T>, b: View<'_, T>, sizes: Sizes) -> Result<Buffer<T>> {
-    let Sizes { m, n, .. } = sizes;
-    let len = m.checked_mul(n).ok_or_else(|| Error::Argument(format!("a product of {m}x{n} elements is too large")))?;
-    let mut output = device.uninit::<T>(len)?;
+    let mut output = device.uninit::<T>(elements(sizes.m, sizes.n)?)?;
     matmul_into(a, b, sizes, &mut output)?;
     Ok(output)
 }
@@ -203,13 +201,9 @@ impl<T: Real, H: Handle> Plan<T, H> {
     ) -> Result<Launch<'a>> {
         let (a, b, product) = (a.into(), b.into(), product.into());
         let Sizes { m, n, k, .. } = self.sizes;
-        let length = |rows: usize, columns: usize| {
-            let too_large = || Error::Argument(format!("a matrix of {rows}x{columns} elements is too large"));
-            rows.checked_mul(columns).ok_or_else(too_large)
-        };
-        a.require(&self.device, length(m, k)?, "A")?;
-        b.require(&self.device, length(k, n)?, "B")?;
-        product.require_output(&self.device, length(m, n)?, &[a.span(), b.span()])?;
+        a.require(&self.device, elements(m, k)?, "A")?;
+        b.require(&self.device, elements(k, n)?, "B")?;
+        product.require_output(&self.device, elements(m, n)?, &[a.span(), b.span()])?;
         let [rows, columns, depth] = self.for_kernels;
         let call = (self.kernel)(a.slice(a.len()), b.slice(b.len()), product.ptr(), rows, columns, depth);
         // SAFETY: the matrices have the plan's sizes, the block is the kernel's, every tile has a block, and the shared
@@ -232,6 +226,15 @@ impl<T: Real> Plan<T> {
         let (factors, product): ([View<'_, T>; 2], ViewMut<'_, T>) = (factors.map(Into::into), product.into());
         self.device.run(&library::MATMUL, &self.prepare(factors, product.as_view())?)
     }
+}
+
+/// The number of elements of a matrix.
+///
+/// # Errors
+/// [`Error::Argument`] if there are more than memory has.
+pub(crate) fn elements(rows: usize, columns: usize) -> Result<usize> {
+    let too_large = || Error::Argument(format!("a matrix of {rows}x{columns} elements is too large"));
+    rows.checked_mul(columns).ok_or_else(too_large)
 }
 
 /// The tile with which the busiest multiprocessor finishes first. Where rows of a factor do not start on 16-byte

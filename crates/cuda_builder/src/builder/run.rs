@@ -25,6 +25,7 @@ use crate::{
     progress::Progress,
     rustc::{self, Record, Request, Watch},
     setup::{self, Source},
+    target_of::to_assemble,
     toolchain::{Toolchain, discover},
 };
 
@@ -316,7 +317,8 @@ impl Build<'_> {
         }
         let llvm_ir = builder.emit_llvm_ir.then(|| link.llvm_ir(name));
         let bitcode = if builder.emit_llvm_bitcode { Some(link.write_bitcode(name)?) } else { None };
-        Ok(Artifact { arch: link.arch, module: name.to_owned(), ptx, llvm_ir, bitcode, fresh })
+        let arch = to_assemble(&ptx, link.arch)?;
+        Ok(Artifact { arch, module: name.to_owned(), ptx, llvm_ir, bitcode, fresh })
     }
 }
 

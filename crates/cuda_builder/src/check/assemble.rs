@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use crate::{Arch, Error, cuda_tools::CudaTool, process};
+use crate::{Arch, Error, cuda_tools::CudaTool, process, target_of::to_assemble};
 
 /// Resources of a multiprocessor that one entry uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,11 +24,12 @@ pub struct Usage {
     pub shared: u32,
 }
 
-/// Assembles `ptx` for `arch` into `cubin` (`/dev/null` to check only).
+/// Assembles `ptx` for `arch` into `cubin` (`/dev/null` to check only); PTX for exactly these GPUs as such.
 ///
 /// # Errors
 /// [`Error::Tool`] with the output of ptxas if it rejects the PTX; [`Error::Start`] if it does not start.
 pub fn assemble(ptxas: &CudaTool, ptx: &Path, arch: Arch, cubin: &Path) -> Result<Vec<Usage>, Error> {
+    let arch = to_assemble(ptx, arch)?;
     let mut command = Command::new(&ptxas.path);
     command.args(["-v", "-lineinfo", "-arch", arch.target_cpu()]).arg(ptx).arg("-o").arg(cubin);
     let output = process::run(&mut command, &format!("assemble {} for {arch}", ptx.display()))?;
@@ -41,6 +42,7 @@ pub fn assemble(ptxas: &CudaTool, ptx: &Path, arch: Arch, cubin: &Path) -> Resul
 /// # Errors
 /// Those of [`assemble`].
 pub fn usage_of(ptxas: &CudaTool, ptx: &Path, arch: Arch, entry: &str) -> Result<Option<Usage>, Error> {
+    let arch = to_assemble(ptx, arch)?;
     let mut command = Command::new(&ptxas.path);
     command.args(["-v", "-arch", arch.target_cpu(), "--entry", entry]).arg(ptx).args(["-o", "/dev/null"]);
     let output = process::run(&mut command, &format!("assemble {entry} of {} for {arch}", ptx.display()))?;

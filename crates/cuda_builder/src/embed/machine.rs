@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use crate::{arch::Arch, artifact::Artifact, cache::Cache, cuda_tools, error::Error, process};
+use crate::{arch::Arch, artifact::Artifact, cache::Cache, cuda_tools, error::Error, process, target_of::to_assemble};
 
 /// Machine code of one module for one architecture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +76,8 @@ pub fn machine_code(artifacts: &[Artifact], archs: &[Arch], cache: &Cache) -> Re
 /// Of each module, the newest PTX that runs on `arch`.
 fn sources(artifacts: &[Artifact], arch: Arch) -> Result<Vec<&Artifact>, Error> {
     let runs = |artifact: &&Artifact| {
-        artifact.arch == arch || (!artifact.arch.is_specific() && artifact.arch.capability() <= arch.capability())
+        let general = !artifact.arch.is_specific() && artifact.arch.capability() <= arch.capability();
+        artifact.arch == arch || Some(artifact.arch) == arch.exact() || general
     };
     let mut found: Vec<&Artifact> = Vec::new();
     for artifact in artifacts {
@@ -103,7 +104,7 @@ fn calls_through_pointers(ptx: &Path) -> Result<bool, Error> {
 fn assemble(ptxas: &Path, ptx: &Path, code: &MachineCode) -> Result<(), Error> {
     let partial = code.cubin.with_extension("cubin.part");
     let mut command = std::process::Command::new(ptxas);
-    command.args(["-arch", code.arch.target_cpu()]).arg(ptx).arg("-o").arg(&partial);
+    command.args(["-arch", to_assemble(ptx, code.arch)?.target_cpu()]).arg(ptx).arg("-o").arg(&partial);
     process::run(&mut command, &format!("assemble {} for {}", ptx.display(), code.arch))?;
     fs::rename(&partial, &code.cubin).map_err(Error::io("write", &code.cubin))
 }
@@ -147,6 +148,7 @@ mod tests {
             artifact(Arch::Compute90, "max"),
             artifact(Arch::Compute90a, "sum"),
         ];
+        let exact = [artifact(Arch::Compute75, "matmul"), artifact(Arch::Compute90a, "matmul")];
         let of = |arch| {
             let found = sources(&artifacts, arch).map_err(|error| error.to_string())?;
             Ok(found.iter().map(|artifact| (artifact.module.as_str(), artifact.arch)).collect::<Vec<_>>())
@@ -155,6 +157,9 @@ mod tests {
         assert_eq!(of(Arch::Compute90), Ok(vec![("sum", Arch::Compute90), ("max", Arch::Compute90)]));
         assert_eq!(of(Arch::Compute90a), Ok(vec![("sum", Arch::Compute90a), ("max", Arch::Compute90)]));
         assert_eq!(of(Arch::Compute120), Ok(vec![("sum", Arch::Compute90), ("max", Arch::Compute90)]));
+        let of_exact = |arch| sources(&exact, arch).map(|found| found[0].arch).map_err(|error| error.to_string());
+        assert_eq!(of_exact(Arch::Compute90), Ok(Arch::Compute90a), "a GPU of sm_90 runs it");
+        assert_eq!(of_exact(Arch::Compute100), Ok(Arch::Compute75));
         let refusal: Result<Vec<(&str, Arch)>, String> = of(Arch::Compute70);
         let reason = "machine code for sm_70 needs PTX of sm_70 or older, and sum has none: add it by `archs`";
         assert_eq!(refusal, Err(reason.to_owned()));

@@ -19,6 +19,7 @@ use crate::{
 mod archive;
 mod changes;
 mod code;
+mod exact;
 mod lines;
 mod module;
 mod objects;

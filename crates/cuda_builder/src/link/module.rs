@@ -10,8 +10,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Link, lines, objects::Object, pass};
+use super::{Link, exact, lines, objects::Object, pass};
 use crate::{
+    arch::Arch,
     check::limits,
     error::Error,
     options::{DebugInfo, Modules},
@@ -208,20 +209,22 @@ impl<'a> Module<'a> {
     /// Fails if `llc` fails, or a file cannot be read, written or removed.
     pub(super) fn generate(&self) -> Result<(), Error> {
         let optimised = self.link.llvm_ir(&self.name);
+        let text = read(&optimised)?;
+        let arch = exact::arch(&text, self.link.arch);
         if self.link.options.debug != DebugInfo::LineTables {
-            return self.generate_from(&optimised, &self.ptx());
+            return self.generate_from(&optimised, arch, &self.ptx());
         }
-        let (module, table) = lines::number(&read(&optimised)?);
+        let (module, table) = lines::number(&text);
         let numbered = self.folder.join("numbered.ll");
         write(&numbered, &module)?;
         let unresolved = self.folder.join("numbered.ptx");
-        self.generate_from(&numbered, &unresolved)?;
+        self.generate_from(&numbered, arch, &unresolved)?;
         write(&self.ptx(), &lines::resolve(&read(&unresolved)?, &table))?;
         self.remove(&[&numbered, &unresolved])
     }
 
-    fn generate_from(&self, module: &Path, ptx: &Path) -> Result<(), Error> {
-        let (options, arch) = (self.link.options, self.link.arch);
+    fn generate_from(&self, module: &Path, arch: Arch, ptx: &Path) -> Result<(), Error> {
+        let options = self.link.options;
         let mut command = self.link.toolchain.llvm("llc");
         command
             .arg(if options.optimise { "-O3" } else { "-O1" })

@@ -12,6 +12,7 @@ const SOURCES: &[&str] = &[
     include_str!("archive.rs"),
     include_str!("changes.rs"),
     include_str!("code.rs"),
+    include_str!("exact.rs"),
     include_str!("mod.rs"),
     include_str!("module.rs"),
     include_str!("objects.rs"),

@@ -7,7 +7,9 @@
 mod ext;
 pub mod fast;
 mod float;
+mod pair;
 mod special;
 
 pub use ext::FloatExt;
 pub use float::Float;
+pub use pair::{pack_f16, unpack_f16};

@@ -11,7 +11,7 @@ use cuda_std_macros::gpu_only;
 
 /// An address in shared memory. It has 32 bits, so arithmetic on it costs half of what it costs on a generic pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SharedAddress(u32);
+pub struct SharedAddress(pub(crate) u32);
 
 impl SharedAddress {
     /// The address that `at` points to.
@@ -30,6 +30,37 @@ impl SharedAddress {
             );
         }
         Self(address)
+    }
+
+    /// Reads a `T` of 4 or 8 bytes from this address.
+    ///
+    /// # Safety
+    /// The address must be a multiple of the size, and hold a `T` that nobody writes meanwhile.
+    #[must_use]
+    #[gpu_only]
+    pub unsafe fn load<T: Copy>(self) -> T {
+        const { assert!(matches!(size_of::<T>(), 4 | 8), "an address in shared memory is read by 4 or 8 bytes") };
+        // SAFETY: the caller upholds this function's contract, and the bits are those of a `T`.
+        unsafe {
+            if size_of::<T>() == 4 {
+                let bits: u32;
+                core::arch::asm!("ld.shared.b32 {bits}, [{at}];", bits = out(reg32) bits, at = in(reg32) self.0,
+                    options(readonly, nostack, preserves_flags));
+                core::mem::transmute_copy(&bits)
+            } else {
+                let bits: u64;
+                core::arch::asm!("ld.shared.b64 {bits}, [{at}];", bits = out(reg64) bits, at = in(reg32) self.0,
+                    options(readonly, nostack, preserves_flags));
+                core::mem::transmute_copy(&bits)
+            }
+        }
+    }
+
+    /// The next address that is a multiple of `alignment`, a power of two; wraps.
+    #[must_use]
+    #[inline(always)]
+    pub const fn align_up(self, alignment: u32) -> Self {
+        Self(self.0.wrapping_add(alignment - 1) & alignment.wrapping_neg())
     }
 
     /// The address `bytes` bytes after this one; wraps.

@@ -91,6 +91,7 @@ launchers!(A B C D);
 launchers!(A B C D E);
 launchers!(A B C D E G);
 launchers!(A B C D E G H);
+launchers!(A B C D E G H I J K L);
 
 #[cfg(test)]
 mod tests {

@@ -29,6 +29,7 @@ pub mod scan;
 pub mod segreduce;
 pub mod settings;
 pub mod spelling;
+pub mod tensor;
 pub mod texture;
 pub mod threads;
 pub mod transpose;
@@ -63,6 +64,7 @@ pub const FAMILIES: &[Family] = &[
     histogram::FAMILY,
     picture::FAMILY,
     matmul::FAMILY,
+    tensor::FAMILY,
     conv1d::FAMILY,
     conv2d::FAMILY,
     texture::FAMILY,

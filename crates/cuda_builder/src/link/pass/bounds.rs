@@ -10,7 +10,7 @@ use super::convergence::attributes_start;
 const CALL: &str = "call void @rustwarp.kernel.";
 
 /// The directives, which are LLVM's names of the attributes after `nvvm.`.
-const DIRECTIVES: [&str; 4] = ["maxntid", "reqntid", "minctasm", "maxnreg"];
+const DIRECTIVES: [&str; 5] = ["maxntid", "reqntid", "minctasm", "cluster_dim", "maxnreg"];
 
 /// Replaces the calls.
 ///

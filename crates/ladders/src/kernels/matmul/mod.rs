@@ -19,13 +19,13 @@ use rustwarp::tensor::text;
 use std::marker::PhantomData;
 use table::Kernel;
 
-mod oracle;
+pub(super) mod oracle;
 mod table;
 
-const TRANSPOSE_A: Setting<Flag> =
+pub(super) const TRANSPOSE_A: Setting<Flag> =
     Setting { name: "transpose-a", help: "A is stored transposed, as KxM", generated: false, kind: Flag };
 
-const TRANSPOSE_B: Setting<Flag> =
+pub(super) const TRANSPOSE_B: Setting<Flag> =
     Setting { name: "transpose-b", help: "B is stored transposed, as NxK", generated: false, kind: Flag };
 
 const TILE: Setting<Choice> = Setting {
@@ -62,7 +62,7 @@ pub const FAMILY: Family = Family {
 };
 
 /// Checks that the operands fit together, and returns their sizes.
-fn sizes_of(problem: &Problem<'_>) -> Result<Sizes> {
+pub(super) fn sizes_of(problem: &Problem<'_>) -> Result<Sizes> {
     let [a, b] = problem.inputs else {
         return Err(Error::Usage(format!("matmul takes two operands, A and B, not {}", problem.inputs.len())));
     };

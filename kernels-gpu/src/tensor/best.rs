@@ -1,0 +1,381 @@
+//! The rung to use: copies by one warp, products by two warpgroups, and clusters of two blocks that share B.
+//!
+//! - A block computes tiles of 128x192, one after the other, until none is left. Its first warpgroup only copies: one
+//!   thread fills a ring of five stages by bulk copies of whole tiles of slices, and gives its registers to the others.
+//! - The other two warpgroups multiply 64 rows each. A stage has 32 of the depth; its six products (low by high, high
+//!   by low, high by high, twice) run while the next stage is awaited.
+//! - After each piece of 64 the sums move to a second set of registers, scaled back by the powers of two of their row
+//!   and their column. While one warpgroup does so, the tensor cores work for the other.
+//! - The two blocks of a cluster have neighbouring rows and the same columns: each copies half of B's tile, to both.
+//! - Tiles that are computed at the same time lie close together, so that their factors are found in the L2 cache.
+//! - An element that is NaN is computed again, by fused multiply-adds of the matrices themselves: elements that have no
+//!   slices (infinities, NaN, and those from 2^105 on) make those of their row or column NaN.
+//!
+//! Sources: those of the [family](super); NVIDIA's "Parallel Thread Execution" (wgmma, mbarrier, bulk copies).
+
+use super::ring::{A_STAGE, B_STAGE, Position, Ring, SCALES, STAGE, WARPGROUPS};
+use super::{A_TRANSPOSED, B_TRANSPOSED, DEPTH, PIECE};
+use crate::unroll::unroll;
+use cuda_std::cluster;
+use cuda_std::memory::{SharedAddress, copy_bulk, copy_bulk_to_blocks};
+use cuda_std::prelude::*;
+use cuda_std::shared::dynamic_shared_mem;
+use cuda_std::warpgroup::{Sums, commit, grow_registers, shrink_registers, wait_but};
+
+pub use super::ring::{CLUSTER, COLUMNS, ROWS, SHARED};
+
+/// The idea in one line.
+pub const IDEA: &str =
+    "f32 as two f16 on tensor cores: a warp that copies, two warpgroups that multiply, clusters that share B";
+
+/// Threads per block.
+pub const BLOCK: u32 = (WARPGROUPS + 1) * 128;
+
+/// Registers of a thread's sums.
+const SUMS: usize = 96;
+
+/// Clusters along the rows whose tiles are computed together.
+const GROUP: u32 = 16;
+
+/// The factors, as they are and in slices, and the shape.
+#[derive(Clone, Copy)]
+struct Problem<'a> {
+    slices: [*const u8; 2],
+    scales: [*const f32; 2],
+    factors: [&'a [f32]; 2],
+    m: u32,
+    n: u32,
+    k: u32,
+    stored: u32,
+}
+
+/// Row and column, in tiles, of the block's part of cluster tile `index`.
+#[derive(Clone, Copy)]
+struct Place {
+    row: u32,
+    column: u32,
+}
+
+impl Problem<'_> {
+    /// Tiles along the rows, counted in clusters, and along the columns.
+    #[inline(always)]
+    fn tiles(&self) -> [u32; 2] {
+        [self.m.div_ceil(ROWS * CLUSTER), self.n.div_ceil(COLUMNS)]
+    }
+
+    #[inline(always)]
+    fn pieces(&self) -> u32 {
+        self.k.div_ceil(PIECE)
+    }
+
+    /// Tiles of clusters that run at the same time cover a region that is about as high as wide.
+    #[inline(always)]
+    fn place(&self, index: u32, rank: u32) -> Place {
+        let [down, across] = self.tiles();
+        // There is no tile to place if there is none across; without `max` the compiler would keep panics.
+        let group = (GROUP * across).max(1);
+        let first = index / group * GROUP;
+        // This is not `clamp`, after which LLVM cannot prove that the height is not 0.
+        let left = (down - first).min(GROUP);
+        let height = left.max(1);
+        let within = index % group;
+        Place { row: (first + within % height) * CLUSTER + rank, column: within / height }
+    }
+
+    /// An element of the product, by fused multiply-adds in the order of the depth.
+    ///
+    /// # Safety
+    /// Row and column are inside the product, and the factors have their sizes.
+    #[inline(always)]
+    unsafe fn plain(&self, row: u32, column: u32) -> f32 {
+        let (m, n, depth) = (self.m as usize, self.n as usize, self.k as usize);
+        let (row, column) = (row as usize, column as usize);
+        // Start, and distance from one of the depth to the next.
+        let (a, along_a) = if self.stored & A_TRANSPOSED == 0 { (row * depth, 1) } else { (row, m) };
+        let (b, along_b) = if self.stored & B_TRANSPOSED == 0 { (column, n) } else { (column * depth, 1) };
+        let mut sum = 0.0_f32;
+        let mut k = 0;
+        while k < depth {
+            // SAFETY: the caller upholds this function's contract.
+            let (x, y) = unsafe {
+                (*self.factors[0].get_unchecked(a + k * along_a), *self.factors[1].get_unchecked(b + k * along_b))
+            };
+            sum = Float::mul_add(x, y, sum);
+            k += 1;
+        }
+        sum
+    }
+}
+
+/// Multiplies two matrices of f32, `m` by `k` and `k` by `n`, with their slices and scales (of
+/// [`tensor_slices`](super::slices::tensor_slices), for tiles of [`ROWS`] and [`COLUMNS`], A's lines padded to whole
+/// clusters). `stored` says how A and B lie, as for the family `matmul`.
+///
+/// # Safety
+/// [`BLOCK`] threads, [`SHARED`] bytes of dynamic shared memory, a number of blocks that [`CLUSTER`] divides, and a
+/// GPU of sm_90; slices and scales are aligned to 16; `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and
+/// overlaps nothing.
+#[kernel(launch_bounds(BLOCK, 1), cluster(CLUSTER))]
+pub unsafe fn tensor_best(
+    a_slices: &[u64],
+    b_slices: &[u64],
+    a_scales: &[f32],
+    b_scales: &[f32],
+    a: &[f32],
+    b: &[f32],
+    c: *mut f32,
+    m: u32,
+    n: u32,
+    k: u32,
+    stored: u32,
+) {
+    if !cfg!(target_feature = "sm_90") {
+        cuda_std::misc::trap();
+    }
+    let slices = [a_slices.as_ptr().cast(), b_slices.as_ptr().cast()];
+    let scales = [a_scales.as_ptr(), b_scales.as_ptr()];
+    let problem = Problem { slices, scales, factors: [a, b], m, n, k, stored };
+    // SAFETY: the launch has `SHARED` bytes, and all threads of the cluster reach the barriers.
+    unsafe {
+        let ring = Ring::at(SharedAddress::of(dynamic_shared_mem::<u8>()));
+        if thread::thread_idx_x() == 0 {
+            ring.init();
+        }
+        cluster::sync();
+        // The same in all lanes, which the compiler cannot see otherwise.
+        let warpgroup = warp::shuffle_idx(warp::ALL, thread::thread_idx_x() / 128, 0);
+        if warpgroup == 0 {
+            shrink_registers::<40>();
+            if thread::thread_idx_x() == 0 {
+                fill(&problem, ring);
+            }
+            // The barrier below takes whole warps.
+            warp::sync_warp(warp::ALL);
+        } else {
+            grow_registers::<232>();
+            multiply(&problem, ring, warpgroup - 1, c);
+        }
+        // No block ends while others copy to its shared memory or arrive at its barriers.
+        cluster::sync();
+    }
+}
+
+/// Fills the ring with all stages of all tiles of the block.
+///
+/// # Safety
+/// One thread of each block of the cluster calls it.
+#[inline(always)]
+unsafe fn fill(problem: &Problem<'_>, ring: Ring) {
+    let rank = cluster::block_rank();
+    let [down, across] = problem.tiles();
+    let steps = problem.pieces() * (PIECE / DEPTH);
+    let [padded_m, padded_n] = [down * ROWS * CLUSTER, across * COLUMNS];
+    let part = B_STAGE / CLUSTER;
+    let mut position = Position::FIRST;
+    let (mut slot, mut first_round) = (0, true);
+    let mut tile = thread::block_idx_x() / CLUSTER;
+    while tile < down * across {
+        let place = problem.place(tile, rank);
+        let start = |index: u32, bytes: u32| index as usize * steps as usize * bytes as usize;
+        let mut a = problem.slices[0].wrapping_add(start(place.row, A_STAGE));
+        let mut b = problem.slices[1].wrapping_add(start(place.column, B_STAGE) + (rank * part) as usize);
+        let mut a_scales = problem.scales[0].wrapping_add((place.row * ROWS) as usize);
+        let mut b_scales = problem.scales[1].wrapping_add((place.column * COLUMNS) as usize);
+        let mut step = 0;
+        while step < steps {
+            let (stage, begins) = (position.stage, step.is_multiple_of(PIECE / DEPTH));
+            let full = ring.full(stage);
+            // SAFETY: after the wait, nobody in the cluster reads the stage. The copies bring the announced bytes: in
+            // each block its own of A, and the part of B that each block copies to all.
+            unsafe {
+                if !first_round {
+                    ring.empty(stage).wait(position.parity ^ 1);
+                }
+                full.arrive_expecting(if begins { STAGE + SCALES } else { STAGE });
+                copy_bulk(ring.a(stage), a, A_STAGE, full);
+                copy_bulk_to_blocks(ring.b(stage).add(rank * part), b, part, full, (1 << CLUSTER) - 1);
+                if begins {
+                    let scales = ring.scales(slot);
+                    copy_bulk(scales, a_scales, ROWS * 4, full);
+                    copy_bulk(scales.add(ROWS * 4), b_scales, COLUMNS * 4, full);
+                    a_scales = a_scales.wrapping_add(padded_m as usize);
+                    b_scales = b_scales.wrapping_add(padded_n as usize);
+                    slot = Ring::next_slot(slot);
+                }
+            }
+            (a, b) = (a.wrapping_add(A_STAGE as usize), b.wrapping_add(B_STAGE as usize));
+            position.advance();
+            first_round &= position.stage != 0;
+            step += 1;
+        }
+        tile += thread::grid_dim_x() / CLUSTER;
+    }
+}
+
+/// Multiplies and writes the 64 rows of a warpgroup in all tiles of the block.
+///
+/// # Safety
+/// All threads of the warpgroup call it together.
+#[inline(always)]
+unsafe fn multiply(problem: &Problem<'_>, ring: Ring, warpgroup: u32, c: *mut f32) {
+    let rank = cluster::block_rank();
+    let thread = thread::thread_idx_x() % 128;
+    let (lane, warp) = (thread % 32, thread / 32);
+    // The thread's first row and column in the tile.
+    let (row, column) = (warpgroup * 64 + warp * 16 + lane / 4, lane % 4 * 2);
+    // A thread for each block of the cluster says that a stage has been read.
+    let release = |stage: u32| {
+        if thread < CLUSTER {
+            // SAFETY: this warpgroup's products with the stage have been waited for.
+            unsafe { ring.empty(stage).arrive_at(thread) };
+        }
+    };
+    let [down, across] = problem.tiles();
+    let mut position = Position::FIRST;
+    let mut slot = 0;
+    let mut tile = thread::block_idx_x() / CLUSTER;
+    while tile < down * across {
+        let mut total = Sums::<SUMS>::zero();
+        let mut piece = 0;
+        while piece < problem.pieces() {
+            let mut sums = Sums::<SUMS>::zero();
+            unroll!(step < (PIECE / DEPTH) as usize => {
+                let stage = position.stage;
+                // SAFETY: the whole warpgroup is here, the stage is full after the wait, and is released after its
+                // products have been waited for.
+                unsafe {
+                    ring.full(stage).wait(position.parity);
+                    products(&mut sums, ring, stage, warpgroup, step > 0);
+                    if step > 0 {
+                        wait_but::<1>();
+                        release(position.previous());
+                    }
+                }
+                position.advance();
+            });
+            // SAFETY: the whole warpgroup is here; the scales came with the piece's first stage.
+            unsafe {
+                sums.wait();
+                release(position.previous());
+                let scales = ring.scales(slot);
+                add_scaled(&mut total, &sums, scales.add(row * 4), scales.add((ROWS + column) * 4));
+            }
+            slot = Ring::next_slot(slot);
+            piece += 1;
+        }
+        let place = problem.place(tile, rank);
+        // SAFETY: by contract of the kernel there is room for the product.
+        unsafe { write(problem, &total, place.row * ROWS + row, place.column * COLUMNS + column, c) };
+        tile += thread::grid_dim_x() / CLUSTER;
+    }
+}
+
+/// Starts the products of a stage as a group, the small ones first: sums round by their largest term.
+///
+/// # Safety
+/// The whole warpgroup calls it; the stage is full.
+#[inline(always)]
+unsafe fn products(sums: &mut Sums<SUMS>, ring: Ring, stage: u32, warpgroup: u32, add: bool) {
+    let (a, b) = (ring.tile_of_a(stage, warpgroup), ring.tile_of_b(stage));
+    // Halves of the depth, 32 bytes each, of the high and, 64 bytes further, of the low parts.
+    // SAFETY: the caller upholds this function's contract.
+    unsafe {
+        sums.fence();
+        sums.add_f16(a.from_byte(64), b, add);
+        sums.add_f16(a.from_byte(96), b.from_byte(32), true);
+        sums.add_f16(a, b.from_byte(64), true);
+        sums.add_f16(a.from_byte(32), b.from_byte(96), true);
+        sums.add_f16(a, b, true);
+        sums.add_f16(a.from_byte(32), b.from_byte(32), true);
+        commit();
+    }
+}
+
+/// Adds the sums of a piece to the total, times the scales of their row and of their column.
+///
+/// # Safety
+/// The scales of the thread's first row and first column are at these addresses, and have been waited for.
+#[inline(always)]
+unsafe fn add_scaled(total: &mut Sums<SUMS>, sums: &Sums<SUMS>, rows: SharedAddress, columns: SharedAddress) {
+    // SAFETY: the caller upholds this function's contract.
+    let (upper, lower) = unsafe { (rows.load::<f32>(), rows.add(8 * 4).load::<f32>()) };
+    let (sums, total) = (sums.get(), total.get_mut());
+    unroll!(block < SUMS / 4 => {
+        // SAFETY: the caller upholds this function's contract.
+        let [even, odd] = unsafe { columns.add(block as u32 * 32).load::<[f32; 2]>() };
+        let first = block * 4;
+        total[first] = Float::mul_add(sums[first] * upper, even, total[first]);
+        total[first + 1] = Float::mul_add(sums[first + 1] * upper, odd, total[first + 1]);
+        total[first + 2] = Float::mul_add(sums[first + 2] * lower, even, total[first + 2]);
+        total[first + 3] = Float::mul_add(sums[first + 3] * lower, odd, total[first + 3]);
+    });
+}
+
+/// Writes the thread's elements, those inside the product.
+///
+/// # Safety
+/// `c` has room for the product.
+#[inline(always)]
+unsafe fn write(problem: &Problem<'_>, total: &Sums<SUMS>, row: u32, column: u32, c: *mut f32) {
+    let total = total.get();
+    let pairs = problem.n.is_multiple_of(2) && c.addr().is_multiple_of(8);
+    let mut has_nan = false;
+    unroll!(block < SUMS / 4 => {
+        unroll!(half < 2 => {
+            let [even, odd] = [total[block * 4 + half * 2], total[block * 4 + half * 2 + 1]];
+            has_nan |= even.is_nan() | odd.is_nan();
+            // SAFETY: the caller upholds this function's contract.
+            unsafe { write_pair(problem, [even, odd], row + half as u32 * 8, column + block as u32 * 8, pairs, c) };
+        });
+    });
+    if has_nan {
+        // SAFETY: the caller upholds this function's contract.
+        unsafe { correct(problem, row, column, c) };
+    }
+}
+
+/// Writes two neighbours, at once if `pairs`.
+///
+/// # Safety
+/// `c` has room for the product, and is aligned to 8 if `pairs`, with an even number of columns.
+#[inline(always)]
+unsafe fn write_pair(problem: &Problem<'_>, values: [f32; 2], row: u32, column: u32, pairs: bool, c: *mut f32) {
+    if row >= problem.m || column >= problem.n {
+        return;
+    }
+    let at = c.wrapping_add(row as usize * problem.n as usize + column as usize);
+    // SAFETY: row and column are inside; the next column is, too, if there is an even number of them.
+    unsafe {
+        if pairs {
+            at.cast::<u64>().write(u64::from(values[0].to_bits()) | u64::from(values[1].to_bits()) << 32);
+        } else {
+            at.write(values[0]);
+            if column + 1 < problem.n {
+                at.add(1).write(values[1]);
+            }
+        }
+    }
+}
+
+/// Computes the NaN among the thread's elements again. They are read back from the product, so that there is no second
+/// use of the registers.
+///
+/// # Safety
+/// The thread has written its elements to `c`.
+#[inline(always)]
+unsafe fn correct(problem: &Problem<'_>, row: u32, column: u32, c: *mut f32) {
+    let mut i = 0;
+    while i < SUMS as u32 {
+        let (row, column) = (row + i / 2 % 2 * 8, column + i / 4 * 8 + i % 2);
+        if row < problem.m && column < problem.n {
+            let at = c.wrapping_add(row as usize * problem.n as usize + column as usize);
+            // SAFETY: the element is inside the product, and this thread has written it.
+            unsafe {
+                if (*at).is_nan() {
+                    *at = problem.plain(row, column);
+                }
+            }
+        }
+        i += 1;
+    }
+}

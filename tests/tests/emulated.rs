@@ -1,0 +1,144 @@
+//! Products of f32 on tensor cores, on the simulator: exact where they can be, as IEEE says for infinities and NaN, and
+//! closer to the exact product than a chain of f32 additions.
+#![expect(clippy::expect_used, reason = "a test stops at the first error")]
+
+use rustwarp::accuracy::Accuracy;
+use rustwarp::matmul::Sizes;
+use rustwarp::{Device, Error, emulated};
+
+fn sim() -> Device {
+    Device::sim().expect("the simulator")
+}
+
+/// The element of row `i` and column `j` of a matrix that may be stored transposed.
+fn at(matrix: &[f32], [rows, columns]: [usize; 2], transposed: bool, i: usize, j: usize) -> f32 {
+    matrix[if transposed { j * rows + i } else { i * columns + j }]
+}
+
+/// The product by fused multiply-adds in order, in f32, in f64, and the sums of absolute values.
+fn plain(a: &[f32], b: &[f32], sizes: Sizes) -> (Vec<f32>, Vec<f64>, Vec<f64>) {
+    let Sizes { m, n, k, transposed } = sizes;
+    let (mut single, mut double, mut absolute) = (Vec::new(), Vec::new(), Vec::new());
+    for i in 0..m {
+        for j in 0..n {
+            let (mut s, mut d, mut t) = (0.0_f32, 0.0_f64, 0.0_f64);
+            for l in 0..k {
+                let (x, y) = (at(a, [m, k], transposed[0], i, l), at(b, [k, n], transposed[1], l, j));
+                s = x.mul_add(y, s);
+                d += f64::from(x) * f64::from(y);
+                t += (f64::from(x) * f64::from(y)).abs();
+            }
+            single.push(s);
+            double.push(d);
+            absolute.push(t);
+        }
+    }
+    (single, double, absolute)
+}
+
+fn product(device: &Device, a: &[f32], b: &[f32], sizes: Sizes, accuracy: Accuracy) -> Vec<f32> {
+    let (a, b) = (device.upload(a).expect("memory"), device.upload(b).expect("memory"));
+    device.matmul_with(&a, &b, sizes, accuracy).and_then(|c| c.download()).expect("a product")
+}
+
+/// Pseudorandom numbers in [0, 1).
+fn random(n: usize, seed: u32) -> Vec<f32> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+        let word = ((state >> ((state >> 28) + 4)) ^ state).wrapping_mul(277_803_737);
+        ((word >> 22) ^ word) >> 8
+    };
+    (0..n).map(|_| next() as f32 / f32::powi(2.0, 24)).collect()
+}
+
+#[test]
+fn products_of_integers_are_exact_in_every_storage_order() {
+    let device = sim();
+    let (m, n, k) = (67, 70, 131);
+    let a: Vec<f32> = (0..m * k).map(|i| (i * 7 % 8191) as f32 - 4000.0).collect();
+    let b: Vec<f32> = (0..k * n).map(|i| (i * 5 % 17) as f32 - 8.0).collect();
+    for transposed in [[false, false], [false, true], [true, false], [true, true]] {
+        let sizes = Sizes { m, n, k, transposed };
+        let expected = plain(&a, &b, sizes).0;
+        assert_eq!(product(&device, &a, &b, sizes, Accuracy::F32Emulated), expected, "{transposed:?}");
+        assert_eq!(product(&device, &a, &b, sizes, Accuracy::F32), expected, "{transposed:?}");
+    }
+}
+
+#[test]
+fn errors_are_below_those_of_f32_additions() {
+    let device = sim();
+    let sizes = Sizes { m: 24, n: 20, k: 1024, ..Sizes::default() };
+    let (a, b) = (random(24 * 1024, 1), random(1024 * 20, 2));
+    // Exponents over 2^±20, of both signs.
+    let wide = |values: &[f32], seed| -> Vec<f32> {
+        let powers = random(values.len(), seed);
+        values.iter().zip(powers).map(|(x, p)| (x - 0.5) * f32::powi(2.0, (p * 41.0) as i32 - 20)).collect()
+    };
+    let signed = |values: &[f32]| -> Vec<f32> { values.iter().map(|x| x - 0.5).collect() };
+    for (name, a, b) in
+        [("positive", a.clone(), b.clone()), ("uniform", signed(&a), signed(&b)), ("wide", wide(&a, 3), wide(&b, 4))]
+    {
+        let (single, exact, absolute) = plain(&a, &b, sizes);
+        let emulated = product(&device, &a, &b, sizes, Accuracy::F32Emulated);
+        let errors = |result: &[f32]| -> Vec<f64> {
+            result.iter().zip(exact.iter().zip(&absolute)).map(|(&c, (d, t))| (f64::from(c) - d).abs() / t).collect()
+        };
+        let rms = |errors: &[f64]| (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt();
+        let (ours, chain) = (errors(&emulated), errors(&single));
+        let bound = (1024.0 / 64.0 + 110.0) * f64::from(f32::EPSILON);
+        assert!(ours.iter().all(|&error| error <= bound), "{name}");
+        assert!(rms(&ours) <= rms(&chain), "{name}: {:e}, and f32 has {:e}", rms(&ours), rms(&chain));
+    }
+}
+
+#[test]
+fn infinities_nan_and_extreme_elements_take_part_as_in_f32() {
+    let device = sim();
+    let (m, n, k) = (70, 50, 66);
+    let mut a: Vec<f32> = random(m * k, 5).iter().map(|x| x - 0.5).collect();
+    let mut b: Vec<f32> = random(k * n, 6).iter().map(|x| x - 0.5).collect();
+    (a[k + 3], a[5 * k + 7], a[6 * k + 7]) = (f32::INFINITY, f32::NAN, f32::NEG_INFINITY);
+    (b[2 * n + 9], b[3 * n + 4]) = (f32::NEG_INFINITY, 0.0);
+    a[9 * k..10 * k].fill(1e34);
+    a[10 * k..11 * k].fill(1e-42);
+    a[20 * k..21 * k].fill(-0.0);
+    a[11 * k..12 * k].fill(1e32);
+    for i in 0..k {
+        (b[i * n + 11], b[i * n + 12]) = (1e-41, 1e35);
+    }
+    let sizes = Sizes { m, n, k, ..Sizes::default() };
+    let (single, exact, absolute) = plain(&a, &b, sizes);
+    let emulated = product(&device, &a, &b, sizes, Accuracy::F32Emulated);
+    for (i, &result) in emulated.iter().enumerate() {
+        let place = format!("row {}, column {}: {result:e}, in f32 {:e}", i / n, i % n, single[i]);
+        if single[i].is_finite() {
+            // Where the smallest f32 counts, a few of them.
+            let bound = 112.0 * f64::from(f32::EPSILON) * absolute[i] + 8.0 * f64::from(f32::from_bits(1));
+            assert!((f64::from(result) - exact[i]).abs() <= bound, "{place}");
+        } else {
+            assert_eq!(result.is_nan(), single[i].is_nan(), "{place}");
+            assert!(result.is_nan() || result == single[i], "{place}");
+        }
+    }
+    let again = product(&device, &a, &b, sizes, Accuracy::F32Emulated);
+    assert!(again.iter().zip(&emulated).all(|(x, y)| x.to_bits() == y.to_bits()), "the same bits in every run");
+}
+
+#[test]
+fn misuse_is_refused() {
+    let device = sim();
+    let x = device.zeros::<f32>(12).expect("memory");
+    let sizes = Sizes { m: 3, n: 3, k: 4, ..Sizes::default() };
+    let product = |sizes| device.matmul_with(&x, &x, sizes, Accuracy::F32Emulated);
+    assert_eq!(product(sizes).and_then(|c| c.download()).expect("a product"), [0.0; 9]);
+    assert!(matches!(product(Sizes { m: 4, ..sizes }), Err(Error::Mismatch(_))));
+    assert_eq!(product(Sizes { m: 0, n: 3, k: 4, ..sizes }).map(|c| c.len()).ok(), None, "A has 12 elements, not 0");
+    let plan = emulated::Plan::new(&device, sizes).expect("a plan");
+    let mut memory = device.zeros::<f32>(9).expect("memory");
+    assert!(matches!(sim().matmul_with(&x, &x, sizes, Accuracy::F32Emulated), Err(Error::OtherDevice { .. })));
+    plan.launch([&x, &x], &mut memory).expect("a launch");
+    let mut short = device.zeros::<f32>(8).expect("memory");
+    assert!(matches!(plan.launch([&x, &x], &mut short), Err(Error::Mismatch(_))));
+}
