@@ -139,7 +139,7 @@ fn special_floats(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
 fn every_block(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
     let cases: Vec<_> = (family.cases)().into_iter().filter(|case| case.is_for(family.dtypes[0])).collect();
     let largest = cases.iter().filter(|case| elements(case) <= 1 << 13).max_by_key(|case| elements(case));
-    for block in [1, 2, 32, 64, 96, 128, 256, 512, 1024] {
+    for block in [1, 2, 32, 64, 96, 128, 256, 384, 512, 1024] {
         let case = largest.expect("a small case");
         runs.case(&*runs.bench.device, family, family.dtypes[0], case, Some(block));
     }

@@ -1,4 +1,4 @@
-//! Clocks, breakpoints, traps and profiler events.
+//! Clocks, breakpoints and profiler events.
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
@@ -28,13 +28,6 @@ pub fn global_timer() -> u64 {
 pub fn breakpoint() {
     // SAFETY: the instruction accesses no memory and no register.
     unsafe { asm!("brkpt;", options(nostack, preserves_flags)) }
-}
-
-/// Ends the launch with an error, without a message, which would take a thread's stack.
-#[gpu_only]
-pub fn trap() -> ! {
-    // SAFETY: the instruction ends the launch and accesses no memory.
-    unsafe { core::arch::nvptx::trap() }
 }
 
 /// Triggers the profiler event `EVENT`, a number below 16.

@@ -32,8 +32,9 @@ pub fn supports(info: &DeviceInfo) -> bool {
 
 /// A factor in slices: its scratch memory, and the launch that fills it.
 struct Sliced<H: Handle> {
-    slices: Memory<u64, H>,
-    scales: Memory<f32, H>,
+    /// 16 bytes at a time, as bulk copies take them.
+    slices: Memory<u128, H>,
+    scales: Memory<u128, H>,
     /// Rows of A or columns of B.
     lines: u32,
     /// With those that fill the last tile.
@@ -51,13 +52,13 @@ impl<H: Handle> Sliced<H> {
         let padded = lines.checked_next_multiple_of(multiple).ok_or_else(too_large)?;
         let pieces = depth.div_ceil(PIECE) as usize;
         let words = (padded as usize).checked_mul(pieces).ok_or_else(too_large)?;
-        // Words of 8 bytes of the tiles' rows: two tiles to a piece.
-        let row = (PIECE / DEPTH * ROW / 8) as usize;
+        // Units of 16 bytes of the tiles' rows: two tiles to a piece.
+        let row = (PIECE / DEPTH * ROW / 16) as usize;
         let blocks = u64::from(padded / slices::LINES) * u64::from(depth.div_ceil(slices::SPAN));
         let grid = require_grid(blocks, "a factor of this size", "multiply in parts")?;
         Ok(Self {
             slices: Memory::uninit(device.clone(), words.checked_mul(row).ok_or_else(too_large)?, "slices")?,
-            scales: Memory::uninit(device.clone(), words, "scales")?,
+            scales: Memory::uninit(device.clone(), words / 4, "scales")?,
             lines,
             padded,
             tile,

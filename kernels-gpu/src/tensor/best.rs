@@ -113,14 +113,14 @@ impl Problem<'_> {
 ///
 /// # Safety
 /// [`BLOCK`] threads, [`SHARED`] bytes of dynamic shared memory, a number of blocks that [`CLUSTER`] divides, and a
-/// GPU of sm_90; slices and scales are aligned to 16; `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and
+/// GPU of sm_90; `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and
 /// overlaps nothing.
 #[kernel(launch_bounds(BLOCK, 1), cluster(CLUSTER))]
 pub unsafe fn tensor_best(
-    a_slices: &[u64],
-    b_slices: &[u64],
-    a_scales: &[f32],
-    b_scales: &[f32],
+    a_slices: &[u128],
+    b_slices: &[u128],
+    a_scales: &[u128],
+    b_scales: &[u128],
     a: &[f32],
     b: &[f32],
     c: *mut f32,
@@ -129,12 +129,14 @@ pub unsafe fn tensor_best(
     k: u32,
     stored: u32,
 ) {
-    if !cfg!(target_feature = "sm_90") {
-        cuda_std::misc::trap();
-    }
     let slices = [a_slices.as_ptr().cast(), b_slices.as_ptr().cast()];
-    let scales = [a_scales.as_ptr(), b_scales.as_ptr()];
+    let scales = [a_scales.as_ptr().cast(), b_scales.as_ptr().cast()];
     let problem = Problem { slices, scales, factors: [a, b], m, n, k, stored };
+    if !cfg!(target_feature = "sm_90") {
+        // SAFETY: the caller upholds this function's contract.
+        unsafe { without_tensor_cores(&problem, c) };
+        return;
+    }
     // SAFETY: the launch has `SHARED` bytes, and all threads of the cluster reach the barriers.
     unsafe {
         let ring = Ring::at(SharedAddress::of(dynamic_shared_mem::<u8>()));
@@ -157,6 +159,22 @@ pub unsafe fn tensor_best(
         }
         // No block ends while others copy to its shared memory or arrive at its barriers.
         cluster::sync();
+    }
+}
+
+/// Computes the product element by element: what PTX for older GPUs does, on which the library uses `matmul`.
+///
+/// # Safety
+/// `c` has room for the product.
+#[inline(always)]
+unsafe fn without_tensor_cores(problem: &Problem<'_>, c: *mut f32) {
+    // Without `max` the compiler would keep a panic for a division by 0.
+    let columns = (problem.n as usize).max(1);
+    let mut i = thread::global_index();
+    while i < problem.m as usize * columns {
+        // SAFETY: the element is inside the product.
+        unsafe { c.add(i).write(problem.plain((i / columns) as u32, (i % columns) as u32)) };
+        i += thread::grid_stride();
     }
 }
 

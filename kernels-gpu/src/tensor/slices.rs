@@ -34,23 +34,24 @@ static mut TURNED: [MaybeUninit<f32>; LINES as usize * PITCH] =
 /// to different lines, `x[k * lines + line]`; else to one, `x[line * depth + k]`.
 ///
 /// `padded` is the number of lines with those that fill the last tile, which are 0, and `tile` that of a tile. The
-/// scale of piece `p` of a line is at `scales[p * padded + line]`; it is NaN if the piece has elements from 2^105 on,
-/// infinities or NaN, which are not in the slices.
+/// scale of piece `p` of a line is f32 number `p * padded + line` of `scales`; it is NaN if the piece has elements from
+/// 2^105 on, infinities or NaN, which are not in the slices.
 ///
 /// # Safety
 /// `BLOCK` threads, and a block for every 32 lines of `padded` and 128 of the depth, those along the lines first; `x`
-/// has `lines * depth` elements, `slices` room for `padded` times the whole pieces of the depth times 4 bytes, aligned
-/// to 8, `scales` for `padded` times the number of pieces. `tile` and `padded` are multiples of 32.
+/// has `lines * depth` elements, `slices` room for `padded` times the whole pieces of the depth times 4 bytes, `scales`
+/// for `padded` times the number of pieces. `tile` and `padded` are multiples of 32.
 #[kernel(for ACROSS in [false, true], launch_bounds(BLOCK))]
 pub unsafe fn tensor_slices<const ACROSS: bool>(
     x: &[f32],
-    slices: *mut u64,
-    scales: *mut f32,
+    slices: *mut u128,
+    scales: *mut u128,
     lines: u32,
     depth: u32,
     padded: u32,
     tile: u32,
 ) {
+    let (slices, scales) = (slices.cast::<u64>(), scales.cast::<f32>());
     let blocks = (padded / LINES).max(1);
     let block = thread::block_idx_x();
     let (first_line, first_k) = (block % blocks * LINES, block / blocks * SPAN);
