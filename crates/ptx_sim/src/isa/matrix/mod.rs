@@ -23,7 +23,7 @@ pub(crate) fn multiply(registers: &mut Registers, [d_rows, a_rows, b_rows, c_row
     let c = gather(registers, c_rows, shape.c.bits(), shape.m, shape.n, |r, lane, j| {
         layout::sum(shape, shape.c, r, lane, j)
     });
-    let d = dot::products(shape, &a, &b, &c);
+    let d = dot::products(shape, &a, &b, &c, false);
     scatter(registers, d_rows, shape.d.bits(), |r, lane, j| {
         let (row, column) = layout::sum(shape, shape.d, r, lane, j);
         d[row * shape.n + column]
@@ -55,7 +55,7 @@ pub(crate) fn multiply_group(
         true => gather(registers, d, shape.d.bits(), shape.m, shape.n, place),
         false => vec![0; shape.m * shape.n],
     };
-    let sums = dot::products(shape, &a, &b, &c);
+    let sums = dot::products(shape, &a, &b, &c, true);
     scatter(registers, d, shape.d.bits(), |r, lane, j| {
         let (row, column) = place(r, lane, j);
         sums[row * shape.n + column]

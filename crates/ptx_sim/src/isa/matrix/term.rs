@@ -57,7 +57,7 @@ impl Term {
         Self::apart(Format { precision: 24, emax: 127 }, u64::from(bits))
     }
 
-    fn apart(format: Format, bits: u64) -> Self {
+    pub fn apart(format: Format, bits: u64) -> Self {
         let fraction = format.precision as i32 - 1;
         let width = 32 - (2 * format.emax as u32 + 1).leading_zeros();
         let field = (bits >> fraction) as i32 & ((1 << width) - 1);
