@@ -129,8 +129,8 @@ fn float_sum(shape: &Multiply, a: &[Term], b: &[Term], c: u64, block: usize, gro
 }
 
 /// Sums of fp8 by `wgmma`: all products and the summand at once, with 13 fractional bits of the largest. Sums of f32
-/// keep as many; those of f16 are rounded once. So an H200 computes them: 131 072 results of moderate and wide exponents
-/// were equal, NaN and infinities among them.
+/// keep as many; those of f16 are rounded once. So an H200 computes them: 131 072 results of moderate and wide
+/// exponents were equal, NaN and infinities among them.
 fn group_sum_of_fp8(shape: &Multiply, a: &[Term], b: &[Term], sum: Term) -> u64 {
     const KEPT: i32 = 13;
     const SHORT: Format = Format { precision: KEPT as u32 + 1, emax: 127 };
