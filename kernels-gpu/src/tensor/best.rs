@@ -26,7 +26,7 @@ pub use super::ring::{CLUSTER, COLUMNS, ROWS, SHARED};
 
 /// The idea in one line.
 pub const IDEA: &str =
-    "f32 as two f16 on tensor cores: a warp that copies, two warpgroups that multiply, clusters that share B";
+    "f32 as two f16 on tensor cores: one warp copies, two warpgroups multiply, and clusters of 2 share B";
 
 /// Threads per block.
 pub const BLOCK: u32 = (WARPGROUPS + 1) * 128;
