@@ -120,7 +120,10 @@ fn no_gpu_and_no_ptx() {
         .output()
         .expect("the binary runs");
     assert_eq!(output.status.code(), Some(3));
-    assert!(text(&output.stderr).contains("cargo xtask build-ptx"), "{}", text(&output.stderr));
+    // The one for programs of others, the other for a checkout.
+    for way in ["features = [\"kernels\"]", "cargo xtask build-ptx"] {
+        assert!(text(&output.stderr).contains(way), "{}", text(&output.stderr));
+    }
     refused(&["reduce", "--ptx", "/no/such/file.ptx", "--device", "sim"], 3, &["/no/such/file.ptx"]);
 }
 

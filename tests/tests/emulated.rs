@@ -36,9 +36,12 @@ fn plain(a: &[f32], b: &[f32], sizes: Sizes) -> (Vec<f32>, Vec<f64>, Vec<f64>) {
     (single, double, absolute)
 }
 
-fn product(device: &Device, a: &[f32], b: &[f32], sizes: Sizes, accuracy: Accuracy) -> Vec<f32> {
+/// The product on tensor cores, however small it is.
+fn product(device: &Device, a: &[f32], b: &[f32], sizes: Sizes) -> Vec<f32> {
     let (a, b) = (device.upload(a).expect("memory"), device.upload(b).expect("memory"));
-    device.matmul_with(&a, &b, sizes, accuracy).and_then(|c| c.download()).expect("a product")
+    let mut c = device.zeros::<f32>(sizes.m * sizes.n).expect("memory");
+    emulated::Plan::new(device, sizes).and_then(|plan| plan.launch([&a, &b], &mut c)).expect("a launch");
+    c.download().expect("a product")
 }
 
 /// Pseudorandom numbers in [0, 1).
@@ -61,8 +64,12 @@ fn products_of_integers_are_exact_in_every_storage_order() {
     for transposed in [[false, false], [false, true], [true, false], [true, true]] {
         let sizes = Sizes { m, n, k, transposed };
         let expected = plain(&a, &b, sizes).0;
-        assert_eq!(product(&device, &a, &b, sizes, Accuracy::F32Emulated), expected, "{transposed:?}");
-        assert_eq!(product(&device, &a, &b, sizes, Accuracy::F32), expected, "{transposed:?}");
+        assert_eq!(product(&device, &a, &b, sizes), expected, "{transposed:?}");
+        for accuracy in [Accuracy::F32, Accuracy::F32Emulated] {
+            let (a, b) = (device.upload(&a).expect("memory"), device.upload(&b).expect("memory"));
+            let c = device.matmul_with(&a, &b, sizes, accuracy).and_then(|c| c.download()).expect("a product");
+            assert_eq!(c, expected, "{transposed:?}, {accuracy:?}");
+        }
     }
 }
 
@@ -81,7 +88,7 @@ fn errors_are_below_those_of_f32_additions() {
         [("positive", a.clone(), b.clone()), ("uniform", signed(&a), signed(&b)), ("wide", wide(&a, 3), wide(&b, 4))]
     {
         let (single, exact, absolute) = plain(&a, &b, sizes);
-        let emulated = product(&device, &a, &b, sizes, Accuracy::F32Emulated);
+        let emulated = product(&device, &a, &b, sizes);
         let errors = |result: &[f32]| -> Vec<f64> {
             result.iter().zip(exact.iter().zip(&absolute)).map(|(&c, (d, t))| (f64::from(c) - d).abs() / t).collect()
         };
@@ -110,7 +117,7 @@ fn infinities_nan_and_extreme_elements_take_part_as_in_f32() {
     }
     let sizes = Sizes { m, n, k, ..Sizes::default() };
     let (single, exact, absolute) = plain(&a, &b, sizes);
-    let emulated = product(&device, &a, &b, sizes, Accuracy::F32Emulated);
+    let emulated = product(&device, &a, &b, sizes);
     for (i, &result) in emulated.iter().enumerate() {
         let place = format!("row {}, column {}: {result:e}, in f32 {:e}", i / n, i % n, single[i]);
         if single[i].is_finite() {
@@ -122,8 +129,23 @@ fn infinities_nan_and_extreme_elements_take_part_as_in_f32() {
             assert!(result.is_nan() || result == single[i], "{place}");
         }
     }
-    let again = product(&device, &a, &b, sizes, Accuracy::F32Emulated);
+    let again = product(&device, &a, &b, sizes);
     assert!(again.iter().zip(&emulated).all(|(x, y)| x.to_bits() == y.to_bits()), "the same bits in every run");
+}
+
+#[test]
+fn small_products_leave_tensor_cores_out() {
+    let sizes = |m, n, k| Sizes { m, n, k, ..Sizes::default() };
+    assert!(emulated::pays(sizes(1024, 1024, 1024)) && emulated::pays(sizes(1 << 31, 1 << 31, 1 << 31)));
+    assert!(!emulated::pays(sizes(1024, 1024, 1023)) && !emulated::pays(sizes(0, 1 << 31, 1 << 31)));
+    // The sums of the two ways differ in their last bits.
+    let (m, n, k) = (24, 20, 256);
+    let (device, a, b) = (sim(), random(m * k, 1), random(k * n, 2));
+    let [x, y] = [&a, &b].map(|x| device.upload(x).expect("memory"));
+    let with =
+        |accuracy| device.matmul_with(&x, &y, sizes(m, n, k), accuracy).and_then(|c| c.download()).expect("a product");
+    assert_eq!(with(Accuracy::F32Emulated), with(Accuracy::F32));
+    assert_ne!(with(Accuracy::F32), product(&device, &a, &b, sizes(m, n, k)));
 }
 
 #[test]

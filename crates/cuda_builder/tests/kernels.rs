@@ -11,13 +11,19 @@ const HEAD: &str = "#![no_std]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! { loop {} }
 ";
 
-/// Builds a crate, and returns the warnings about its kernels.
-fn build(source: &str) -> Result<String, Error> {
+/// A crate with this code.
+fn planted(source: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("src")).expect("a folder");
     let manifest = "[package]\nname = \"planted\"\nedition = \"2024\"\n[workspace]\n";
     fs::write(folder.path().join("Cargo.toml"), manifest).expect("a file");
     fs::write(folder.path().join("src/lib.rs"), format!("{HEAD}{source}")).expect("a file");
+    folder
+}
+
+/// Builds a crate, and returns the warnings about its kernels.
+fn build(source: &str) -> Result<String, Error> {
+    let folder = planted(source);
     let warnings = |ptx: &Path| fs::read_to_string(ptx.with_file_name("warnings.txt")).expect("the warnings");
     CudaBuilder::new(folder.path()).arch(Arch::Compute75).build().map(|ptx| warnings(&ptx))
 }
@@ -63,4 +69,25 @@ pub unsafe extern \"ptx-kernel\" fn k(out: *mut u32, n: usize) {
     let allow = "\n#[unsafe(export_name = \"rustwarp.allow.local_memory.k\")]\npub static ALLOW: u8 = 0;";
     let text = build(&format!("{source}{allow}")).expect("it compiles");
     assert!(!text.contains("local_memory"), "{text}");
+}
+
+#[test]
+fn only_the_named_families_are_built() {
+    let family = |name: &str| {
+        format!(
+            "pub mod {name} {{
+    #[unsafe(no_mangle)]
+    pub unsafe extern \"ptx-kernel\" fn {name}_k(out: *mut u32) {{ unsafe {{ *out = 1 }} }}
+}}
+"
+        )
+    };
+    let folder = planted(&["one", "two", "three"].map(family).concat());
+    let build = |names: &[&str]| {
+        let built = CudaBuilder::new(folder.path()).arch(Arch::Compute75).families(names.iter().copied()).build_all();
+        built.map(|artifacts| artifacts.into_iter().map(|artifact| artifact.module).collect::<Vec<_>>())
+    };
+    assert_eq!(build(&["one", "three"]).expect("a build"), ["one", "three"]);
+    let text = build(&["one", "tow"]).expect_err("there is no such family").to_string();
+    assert!(text.contains("no family `tow`") && text.contains("one three two"), "{text}");
 }

@@ -93,8 +93,8 @@ use syn::parse_macro_input;
 /// - `launch_bounds(threads)`, `launch_bounds(threads, blocks)`: a block has at most `threads` threads, and the
 ///   compiler uses so few registers that a multiprocessor can hold `blocks` of them (`.maxntid`, `.minnctapersm`);
 /// - `block(x)`, `block(x, y)`, `block(x, y, z)`: a block has exactly this shape (`.reqntid`);
-/// - `cluster(x)`, `cluster(x, y)`, `cluster(x, y, z)`: so many blocks make a cluster (`.reqnctapercluster`, since
-///   sm_90; without effect before);
+/// - `cluster(x)`, `cluster(x, y)`, `cluster(x, y, z)`: a cluster is a grid of exactly this many blocks
+///   (`.reqnctapercluster`, since sm_90; without effect before);
 /// - `max_registers(n)`: a thread has at most `n` registers, and what does not fit goes to local memory (`.maxnreg`).
 ///
 /// A launch with another block fails, on a GPU and on the simulator.

@@ -79,7 +79,7 @@ fn a_wrong_parity_is_found() {
         Ok((codes, wrong)) => assert!(!codes.is_empty() || wrong != 0, "{codes:?}"),
         Err(code) => assert_eq!(code, "deadlock"),
     }
-    // The producer waits for a stage that nobody fills.
+    // The producer waits for a stage that no thread has released.
     assert_eq!(planted("xor.b32 %v, %phase, 1;", "mov.u32 %v, %phase;"), Err("deadlock".to_owned()));
 }
 

@@ -16,7 +16,8 @@ pub enum Accuracy {
     #[default]
     F32,
     /// On tensor cores, at f32's accuracy for elements that are not too far apart: [`emulated`] has the bounds and the
-    /// memory that it takes. As [`Accuracy::F32`] on devices without the kernels ([`emulated::supports`]).
+    /// memory that it takes. As [`Accuracy::F32`] on devices without the kernels ([`emulated::supports`]), and for
+    /// products where these are not faster ([`emulated::pays`]).
     F32Emulated,
 }
 
@@ -34,7 +35,7 @@ pub fn matmul_into_with<'a>(
 ) -> Result<()> {
     let (a, b, product) = (a.into(), b.into(), product.into());
     match accuracy {
-        Accuracy::F32Emulated if emulated::supports(product.device().info()) => {
+        Accuracy::F32Emulated if emulated::supports(product.device().info()) && emulated::pays(sizes) => {
             b.require_on(product.device(), "B")?;
             emulated::Plan::new(product.device(), sizes)?.launch([a, b], product)
         }

@@ -30,6 +30,15 @@ pub fn supports(info: &DeviceInfo) -> bool {
     info.sm.is_none_or(|sm| sm == 90) && info.max_shared >= best::SHARED
 }
 
+/// Least number of multiplications for which the kernels are measured to be faster than [`matmul`](mod@crate::matmul)
+/// (`docs/results/h200`).
+const PAYS: u128 = 1 << 30;
+
+/// Whether a product is large enough for the kernels to be faster than [`matmul`](mod@crate::matmul).
+pub const fn pays(sizes: Sizes) -> bool {
+    sizes.m as u128 * sizes.n as u128 * sizes.k as u128 >= PAYS
+}
+
 /// A factor in slices: its scratch memory, and the launch that fills it.
 struct Sliced<H: Handle> {
     /// 16 bytes at a time, as bulk copies take them.

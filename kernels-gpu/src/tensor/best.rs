@@ -203,8 +203,8 @@ unsafe fn fill(problem: &Problem<'_>, ring: Ring) {
         while step < steps {
             let (stage, begins) = (position.stage, step.is_multiple_of(PIECE / DEPTH));
             let full = ring.full(stage);
-            // SAFETY: after the wait, nobody in the cluster reads the stage. The copies bring the announced bytes: in
-            // each block its own of A, and the part of B that each block copies to all.
+            // SAFETY: after the wait, no block of the cluster reads the stage any more. The copies bring the announced
+            // bytes: in each block its own of A, and the part of B that each block copies to all.
             unsafe {
                 if !first_round {
                     ring.empty(stage).wait(position.parity ^ 1);

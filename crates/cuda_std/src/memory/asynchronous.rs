@@ -35,7 +35,7 @@ impl SharedAddress {
     /// Reads a `T` of 4 or 8 bytes from this address.
     ///
     /// # Safety
-    /// The address must be a multiple of the size, and hold a `T` that nobody writes meanwhile.
+    /// The address must be a multiple of the size, and hold a `T` that no thread writes at the same time.
     #[must_use]
     #[gpu_only]
     pub unsafe fn load<T: Copy>(self) -> T {

@@ -48,12 +48,7 @@ macro_rules! sums {
             #[gpu_only]
             pub unsafe fn fence(&mut self) {
                 // SAFETY: the instruction only orders. The registers are named so that nothing sets them later.
-                unsafe {
-                    core::arch::asm!(
-                        concat!("wgmma.fence.sync.aligned; // {", $first, "}", $(" {", $register, "}",)*),
-                        inout(reg32) self.0[$first], $(inout(reg32) self.0[$register],)*
-                        options(nostack, preserves_flags));
-                }
+                unsafe { sums!(@order self "wgmma.fence.sync.aligned;" $first $($register)*) }
             }
 
             /// Waits for all products of the warpgroup; the sums can then be used.
@@ -63,14 +58,15 @@ macro_rules! sums {
             #[gpu_only]
             pub unsafe fn wait(&mut self) {
                 // SAFETY: the instruction only waits. The registers are named so that no use of them moves up.
-                unsafe {
-                    core::arch::asm!(
-                        concat!("wgmma.wait_group.sync.aligned 0; // {", $first, "}", $(" {", $register, "}",)*),
-                        inout(reg32) self.0[$first], $(inout(reg32) self.0[$register],)*
-                        options(nostack, preserves_flags));
-                }
+                unsafe { sums!(@order self "wgmma.wait_group.sync.aligned 0;" $first $($register)*) }
             }
         }
+    };
+    (@order $self:ident $instruction:literal $first:literal $($register:literal)*) => {
+        core::arch::asm!(
+            concat!($instruction, " // {", $first, "}", $(" {", $register, "}",)*),
+            inout(reg32) $self.0[$first], $(inout(reg32) $self.0[$register],)*
+            options(nostack, preserves_flags))
     };
     (@product $name:ident $type:literal $columns:literal: $first:literal $($register:literal)*) => {
         #[doc = concat!("Starts the product of a factor with 64 rows and one with ", $columns, " columns, both with \
