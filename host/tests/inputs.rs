@@ -106,6 +106,15 @@ fn standard_input() {
     };
     assert_eq!(value(&sum, b"1.5 2\n3"), 6.5);
     assert_eq!(value(&[&sum[..], &["--dtype", "u32"]].concat(), &[1, 0, 0, 0, 0xff, 0, 0, 0]), 256);
+    // The rows and the names of a table, as of a file .csv.
+    let (_folder, path) = folder(&[("unit.csv", b"1,0\n0,1\n")]);
+    let product = ["matmul", "--variant", "naive", "--device", "sim", "--input", "-", "--input", &path("unit.csv")];
+    let output = fed(&product, b"x,y\n1,2\n3,4\n");
+    assert!(text(&output.stdout).ends_with("result: 1 2 3 4\n"), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("the first row has the names of the columns: x, y"));
+    let output = fed(&sum, &std::fs::read(data("two.npz")).unwrap());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("choose one with a file, as in data.npz:a"), "{}", text(&output.stderr));
     let matrix = std::fs::read(data("matrix.npy")).unwrap();
     assert_eq!(value(&sum, &matrix), 66.0);
     let output = fed(&sum, &[1, 0, 0, 0]);
@@ -146,6 +155,8 @@ fn files_are_written_as_their_names_say() {
     assert!(!text(&host(&bad).stderr).contains("using "), "refused before anything runs");
     let plot = path("y.png");
     refused_in_a_line(&["vecadd", "--n", "64", "--device", "sim", "--plot", &plot], 2, &["--plot", ".svg"]);
+    let page = ["explain", "vecadd", "--n", "64", "--html", &plot];
+    refused_in_a_line(&page, 2, &["--html", "y.png", "let the name end in .html"]);
     assert!(!std::path::Path::new(&plot).exists());
 }
 
@@ -260,6 +271,22 @@ fn an_interrupted_run_shows_its_rows() {
         return;
     }
     panic!("no row was finished in time");
+}
+
+/// An interrupted search over schedules says how many it has run.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_search_says_how_many_seeds_it_has_run() {
+    use std::io::{BufRead, BufReader};
+    let args = ["check", "failing", "--variant", "missing_barrier", "--seeds", "1000000000"];
+    let mut child = command(&args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    // The first finding says when to interrupt.
+    assert!(lines.any(|line| line.contains("with seed ")));
+    interrupt(&child);
+    let rest: Vec<String> = lines.collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(rest.iter().any(|line| line.starts_with("interrupted: ") && line.contains(" seed")), "{rest:?}");
 }
 
 #[cfg(unix)]

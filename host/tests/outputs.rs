@@ -163,7 +163,8 @@ fn files_that_can_not_be_written_are_refused_at_once() {
     }
     let plot = nowhere.replace(".json", ".svg");
     refused_in_a_line(&["vecadd", "--device", "sim", "--plot", &plot], 2, &["cannot write", "missing"]);
-    refused_in_a_line(&["explain", "vecadd", "--html", &nowhere], 2, &["cannot write", "missing"]);
+    let page = nowhere.replace(".json", ".html");
+    refused_in_a_line(&["explain", "vecadd", "--html", &page], 2, &["cannot write", "missing"]);
     for command in [&["check", "vecadd"][..], &["check", &race], &["run", &race, "--device", "sim"]] {
         refused_in_a_line(&[command, &["--sarif", &nowhere]].concat(), 2, &["cannot write", "missing"]);
     }

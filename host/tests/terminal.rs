@@ -96,6 +96,19 @@ fn the_help_of_a_family_is_its_own() {
         assert!(family.ops.iter().all(|op| help.contains(op)), "{}", family.name);
         assert!(help.contains("Examples:") && help.contains(&format!("host check {}", family.name)), "{help}");
     }
+    // A long idea continues below its start.
+    let help = on(80, &["matmul", "--help"]);
+    let (_, variants) = help.split_once("Variants, slowest first:\n").unwrap();
+    let variants: Vec<&str> = variants.lines().take_while(|line| !line.is_empty()).collect();
+    let (names, rest): (Vec<&str>, Vec<&str>) = variants.iter().partition(|line| !line.starts_with("   "));
+    assert_eq!(
+        names.len(),
+        (FAMILIES.iter().find(|family| family.name == "matmul").unwrap().variants)().len(),
+        "{help}"
+    );
+    let column = names[0].find("one thread per element").unwrap();
+    assert!(!rest.is_empty() && rest.iter().all(|line| line.len() - line.trim_start().len() == column), "{help}");
+    assert!(variants.iter().all(|line| line.chars().count() <= 80), "{help}");
     let help = text(&host(&["check", "failing", "--help"]).stdout);
     assert!(help.contains("missing_barrier") && !help.contains("Examples:"), "{help}");
 }

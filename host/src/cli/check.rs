@@ -167,12 +167,15 @@ fn check_family(
     };
     let variants = family.select(&options.variant)?;
     let device = device::open(Choice::Sim, how.checks(), options.json.printed())?;
+    let report = &*report;
     let emit = |found: &Diagnostic| {
         report.object(seeds::object(found));
         Ok(())
     };
-    let work =
-        || Ok(family::rows(family, options, &*device, &variants)?.iter().flat_map(|row| row.diagnostics()).collect());
+    let work = || {
+        report.schedule();
+        Ok(family::rows(family, options, &*device, &variants)?.iter().flat_map(|row| row.diagnostics()).collect())
+    };
     *found = seeds::explore(&*device, &how.simulation, count, options.json.to_stdout(), emit, work)?;
     Ok(())
 }

@@ -1,7 +1,12 @@
 //! The help of a family: its operations, types, operands and variants, and examples.
 
+use super::look;
 use clap::Command;
 use ladders::kernels::{BEST, Family, VariantInfo};
+use ladders::wrap::wrap;
+
+/// Columns of a help that is not written to a terminal, as clap has it.
+const COLUMNS: usize = 100;
 
 /// Adds the family's properties to the help of its options, and its variants below them.
 pub(super) fn describe(family: &Family, command: Command) -> Command {
@@ -55,11 +60,15 @@ fn only(family: &Family) -> String {
     family.only.iter().map(one).collect()
 }
 
-/// The variants with their ideas.
+/// The variants with their ideas, each of which continues below its start.
 fn variants(family: &Family) -> String {
     let variants = (family.variants)();
     let width = variants.iter().map(|variant| variant.name.len()).max().unwrap_or(0);
-    let line = |variant: &VariantInfo| format!("  {:width$}  {}\n", variant.name, variant.idea);
+    let columns = look::stdout().width.unwrap_or(COLUMNS);
+    let line = |variant: &VariantInfo| {
+        let line = format!("  {:width$}  {}", variant.name, variant.idea);
+        wrap(&line, Some(columns), width + 4) + "\n"
+    };
     format!("Variants, slowest first:\n{}", variants.iter().map(line).collect::<String>())
 }
 

@@ -1,7 +1,7 @@
 //! `host explain`: the cost of a variant with its causes, beside another variant; or of an entry of any PTX file.
 
 use super::exit::{CLEAN, WRONG};
-use super::{family, launch, look, output, stdout};
+use super::{ending, family, launch, look, output, stdout};
 use clap::{Args, Command, FromArgMatches};
 use ladders::error::{Error, Result};
 use ladders::explain::page::Variant;
@@ -139,6 +139,8 @@ fn explain_ptx(path: &Path, options: &PtxOptions) -> anyhow::Result<u8> {
 
 /// Checks that the files can be written, before the simulation.
 fn require_writable(json: Option<&Option<PathBuf>>, html: Option<&Path>) -> Result<()> {
+    let is_html = |path| ending::require("--html", path, "the page is written as HTML", &["html", "htm"]);
+    html.map_or(Ok(()), is_html)?;
     let json = json.and_then(|file| file.as_deref());
     json.into_iter().chain(html).try_for_each(input::require_writable)
 }

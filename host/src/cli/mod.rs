@@ -13,6 +13,7 @@ mod completions;
 mod describe;
 mod device;
 mod devices;
+mod ending;
 mod exit;
 mod explain;
 mod family;

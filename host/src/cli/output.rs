@@ -1,6 +1,6 @@
 //! Output of commands: JSON lines, and tables for people.
 
-use super::{interrupt, look, stdout};
+use super::{ending, interrupt, look, stdout};
 use ladders::bench::Cache;
 use ladders::error::{Error, Result};
 use ladders::input;
@@ -10,7 +10,7 @@ use ladders::table::{Cell, Column, Grid, Tone};
 use rustwarp::backend::{Counters, Fidelity, Printed};
 use rustwarp::diagnostic::{Diagnostic, note};
 use rustwarp::element::{Dtype, Value};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The options `--json [FILE]` and `--plot FILE`.
@@ -36,24 +36,14 @@ impl Options {
     /// # Errors
     /// Fails if the file of `--json` or of `--plot` cannot be written.
     pub fn require_writable(&self) -> Result<()> {
-        self.plot.as_deref().map_or(Ok(()), require_svg)?;
+        let is_svg = |path| ending::require("--plot", path, "plots are written as SVG", &["svg"]);
+        self.plot.as_deref().map_or(Ok(()), is_svg)?;
         self.json.iter().flatten().chain(&self.plot).try_for_each(|path| input::require_writable(path))
     }
 
     /// Destination of the text that kernels print.
     pub fn printed(&self) -> Printed {
         printed(self.to_stdout())
-    }
-}
-
-/// Fails for a file whose name says that it is no SVG; a name without an ending says nothing.
-fn require_svg(path: &Path) -> Result<()> {
-    match path.extension() {
-        Some(ending) if !ending.eq_ignore_ascii_case("svg") => {
-            let path = path.display();
-            Err(Error::Usage(format!("--plot {path}: plots are written as SVG: let the name end in .svg")))
-        }
-        _ => Ok(()),
     }
 }
 
@@ -78,6 +68,8 @@ struct State {
     objects: Vec<String>,
     /// Elements of a short result, shown after the table.
     values: Option<String>,
+    /// Schedules that have begun, under `--seeds`.
+    begun: Option<u64>,
     /// The first error in printing.
     failed: Option<Error>,
     /// Whether everything has been printed.
@@ -92,6 +84,7 @@ impl Report {
             sections: vec![(String::new(), Vec::new())],
             objects: Vec::new(),
             values: None,
+            begun: None,
             failed: None,
             finished: false,
         }));
@@ -122,8 +115,14 @@ impl Report {
     }
 
     /// Adds an object to the JSON: prints it at once, or keeps it for the file.
-    pub fn object(&mut self, text: String) {
+    pub fn object(&self, text: String) {
         lock(&self.state).object(text);
+    }
+
+    /// Counts one more schedule, which begins: an interruption says how many were finished.
+    pub fn schedule(&self) {
+        let mut state = lock(&self.state);
+        state.begun = Some(state.begun.map_or(1, |begun| begun + 1));
     }
 
     /// Sets the elements of a result to show after the table, if all its rows are clean.
@@ -181,9 +180,13 @@ impl State {
         if let Some(error) = self.failed.take() {
             note(error);
         }
-        match self.rows().count() {
-            1 => note("interrupted: 1 row was finished"),
-            count => note(format_args!("interrupted: {count} rows were finished")),
+        let (count, what) = match self.begun {
+            Some(begun) => (begun - 1, "seed"),
+            None => (self.rows().count() as u64, "row"),
+        };
+        match count {
+            1 => note(format_args!("interrupted: 1 {what} was finished")),
+            count => note(format_args!("interrupted: {count} {what}s were finished")),
         }
     }
 

@@ -20,11 +20,11 @@ pub(super) fn split(path: &Path) -> Option<(PathBuf, String)> {
 pub(super) fn read(path: &Path, array: Option<&str>) -> Result<Loaded> {
     file_size(path)?;
     let file = File::open(path).map_err(|error| unreadable(path, &error))?;
-    read_from(path, file, array)
+    read_from(path, file, array, &path.display().to_string())
 }
 
-/// Reads an array of the archive in `source`, which errors name `path`.
-pub(super) fn read_from(path: &Path, source: impl Read + Seek, array: Option<&str>) -> Result<Loaded> {
+/// Reads an array of the archive in `source`, which errors name `path`; `named` is how `--input` names the archive.
+pub(super) fn read_from(path: &Path, source: impl Read + Seek, array: Option<&str>, named: &str) -> Result<Loaded> {
     let damaged = |error: zip::result::ZipError| {
         Error::input(path, format!("it is not a .npz file: {error}; save it with np.savez"))
     };
@@ -33,10 +33,7 @@ pub(super) fn read_from(path: &Path, source: impl Read + Seek, array: Option<&st
     let arrays: Vec<String> = names.filter_map(|name| Some(name.strip_suffix(".npy")?.to_owned())).collect();
     let choose = |what: &str| {
         let example = arrays.first().map_or("", String::as_str);
-        Error::input(
-            path,
-            format!("{what}; there are: {}; choose one with {}:{example}", arrays.join(" "), path.display()),
-        )
+        Error::input(path, format!("{what}; there are: {}; choose one with {named}:{example}", arrays.join(" ")))
     };
     let name = match (array, arrays.as_slice()) {
         (_, []) => return Err(Error::input(path, "it has no arrays: save them with np.savez")),
@@ -78,7 +75,7 @@ mod tests {
     }
 
     fn loaded(bytes: Vec<u8>, name: Option<&str>) -> Result<Loaded> {
-        read_from(Path::new("x.npz"), Cursor::new(bytes), name)
+        read_from(Path::new("x.npz"), Cursor::new(bytes), name, "x.npz")
     }
 
     #[test]

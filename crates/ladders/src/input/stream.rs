@@ -15,6 +15,9 @@ pub const STANDARD_INPUT: &str = "-";
 /// Bytes that are read before the machine's memory is asked for again.
 const PIECE: usize = 64 << 20;
 
+/// How `--input` names an archive whose array it chooses.
+const ARCHIVE: &str = "a file, as in data.npz";
+
 /// Reads all of standard input.
 pub(super) fn read(dtype: Option<Dtype>) -> Result<Loaded> {
     let name = Path::new("standard input");
@@ -32,15 +35,16 @@ pub(super) fn read(dtype: Option<Dtype>) -> Result<Loaded> {
     }
 }
 
-/// Interprets bytes: NumPy's files and pictures by their first bytes, the bytes themselves for u8, other text as
-/// numbers, and anything else as raw elements. `fit` checks that memory is free for this many further bytes.
+/// Interprets bytes: NumPy's files and pictures by their first bytes, the bytes themselves for u8, other text as a
+/// table of comma-separated values or as numbers, and anything else as raw elements. `fit` checks that memory is free
+/// for this many further bytes.
 fn of_bytes(name: &Path, bytes: Vec<u8>, dtype: Option<Dtype>, fit: &dyn Fn(u64) -> Result<()>) -> Result<Loaded> {
     let size = bytes.len() as u64;
     if bytes.starts_with(npy::MAGIC) {
         return npy::read_from(name, &mut bytes.as_slice(), size);
     }
     if bytes.starts_with(b"PK\x03\x04") {
-        return npz::read_from(name, Cursor::new(bytes), None);
+        return npz::read_from(name, Cursor::new(bytes), None, ARCHIVE);
     }
     if bytes.starts_with(b"\x89PNG") || bytes.starts_with(b"\xff\xd8\xff") {
         return picture::read_from(name, || Ok(Cursor::new(bytes.as_slice())));
@@ -54,6 +58,10 @@ fn of_bytes(name: &Path, bytes: Vec<u8>, dtype: Option<Dtype>, fit: &dyn Fn(u64)
         (Ok(text), dtype) if is_text => {
             let dtype = dtype.unwrap_or(Dtype::F32);
             fit(text::room(size, dtype))?;
+            if text::is_table(text) {
+                let (tensor, notes) = text::table(name, text, dtype)?;
+                return Ok(Loaded { notes, ..Loaded::new(label, tensor) });
+            }
             Ok(Loaded::new(label, text::vector(name, text, dtype)?))
         }
         (_, Some(dtype)) => {
@@ -104,6 +112,7 @@ mod tests {
         assert_eq!(read(&npy, None).expect("a .npy"), array);
         assert_eq!(read(b"1 2,3\n", None).expect("text"), Array::F32(vec![1.0, 2.0, 3.0]));
         assert_eq!(read(b"1 2,3\n", Some(Dtype::U64)).expect("text"), Array::U64(vec![1, 2, 3]));
+        assert_eq!(read(b"x,y\n1,2\n3,4\n", None).expect("a table"), Array::F32(vec![1.0, 2.0, 3.0, 4.0]));
         assert_eq!(read(b"1 2", Some(Dtype::U8)).expect("bytes"), Array::Bytes(Dtype::U8, b"1 2".to_vec()));
         assert_eq!(read(&[0, 0, 128, 63], Some(Dtype::F32)).expect("raw"), Array::F32(vec![1.0]));
         assert!(read(&[0, 0, 128, 63], None).expect_err("no type").to_string().contains("--dtype"));

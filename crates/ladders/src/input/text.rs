@@ -21,8 +21,24 @@ pub(super) fn of_file(path: &Path, dtype: Dtype) -> Result<String> {
 
 /// Numbers between spaces, commas and line ends, as a vector.
 pub(super) fn vector(path: &Path, text: &str, dtype: Dtype) -> Result<Tensor> {
-    let words = text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
+    let words = (1..).zip(text.lines()).flat_map(|(line, text)| {
+        let words = text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
+        words.map(move |word| (line, word))
+    });
     Ok(numbers(path, words, dtype)?.into())
+}
+
+/// Whether a text without a name is a table of comma-separated values: several lines with a comma in each, or a first
+/// line that has the name of the one column; and no spaces but those around a comma.
+pub(super) fn is_table(text: &str) -> bool {
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let Some(first) = lines().next() else { return false };
+    let has_columns = first.contains(',');
+    let is_name = !has_columns && first.trim().parse::<f64>().is_err();
+    let is_row = |line: &str| {
+        line.contains(',') == has_columns && line.split(',').all(|field| !field.trim().contains(char::is_whitespace))
+    };
+    (has_columns || is_name) && lines().count() > 1 && lines().all(is_row)
 }
 
 /// The rows of a table of comma-separated values: a matrix, or a vector if the table has one column. A first row
@@ -52,27 +68,31 @@ pub(super) fn table(path: &Path, text: &str, dtype: Dtype) -> Result<(Tensor, Ve
         notes.push(format!("{}: the first row has the names of the columns: {}", path.display(), names.join(", ")));
     }
     let (rows, columns) = (records.len(), records.first().map_or(0, csv::StringRecord::len));
-    let array = numbers(path, records.iter().flatten(), dtype)?;
+    let line = |record: &csv::StringRecord| record.position().map_or(0, csv::Position::line);
+    let words = records.iter().flat_map(|record| record.iter().map(move |word| (line(record), word)));
+    let array = numbers(path, words, dtype)?;
     let shape = if columns <= 1 { vec![array.len()] } else { vec![rows, columns] };
     Ok((Tensor::new(&shape, array)?, notes))
 }
 
-/// Parses words.
-fn numbers<'w>(path: &Path, words: impl Iterator<Item = &'w str>, dtype: Dtype) -> Result<Array> {
-    let no_number =
-        |word: &str| Error::input(path, format!("`{word}` is no {dtype}: correct it, or choose another {DTYPE}"));
+/// Parses words, each with the number of its line.
+fn numbers<'w>(path: &Path, words: impl Iterator<Item = (u64, &'w str)>, dtype: Dtype) -> Result<Array> {
+    let no_number = |line: u64, word: &str| {
+        let what = if word.is_empty() { "an empty field".to_owned() } else { format!("`{word}`") };
+        Error::input(path, format!("line {line}: {what} is no {dtype}: correct it, or choose another {DTYPE}"))
+    };
     rustwarp::with_dtype!(dtype, T => {
-        let values = words.map(|word| {
-            let value = word.parse::<T>().map_err(|_| no_number(word))?;
+        let values = words.map(|(line, word)| {
+            let value = word.parse::<T>().map_err(|_| no_number(line, word))?;
             match beyond_largest(word, value.value(), dtype) {
-                Some(reason) => Err(Error::input(path, reason)),
+                Some(reason) => Err(Error::input(path, format!("line {line}: {reason}"))),
                 None => Ok(value),
             }
         });
         Ok(<T as Scalar>::wrap(values.collect::<Result<_>>()?))
     }, else => match dtype {
         Dtype::U8 => {
-            let bytes = words.map(|word| word.parse::<u8>().map_err(|_| no_number(word)));
+            let bytes = words.map(|(line, word)| word.parse::<u8>().map_err(|_| no_number(line, word)));
             Ok(Array::Bytes(dtype, bytes.collect::<Result<_>>()?))
         }
         other => Err(Error::input(path, format!("text holds f32 f64 i32 u32 i64 u64, not {other}: use a .npy or raw \
@@ -120,8 +140,24 @@ mod tests {
             error.contains("x.csv") && error.contains("the row of line 2 has 1 number, and the first row 2"),
             "{error}"
         );
-        assert!(read("1,two\n").expect_err("no number").to_string().contains("`two` is no f32"));
+        for (text, words) in [("1,2\n3,two\n", "line 2: `two` is no f32"), ("1,\n", "line 1: an empty field is no f32")]
+        {
+            let error = read(text).expect_err("no number").to_string();
+            assert!(error.contains(words), "{error}");
+        }
+        let error = vector(path, "1 2\n\n3 x", Dtype::F32).expect_err("no number").to_string();
+        assert!(error.contains("line 3: `x` is no f32"), "{error}");
         let bytes = table(path, "1,255", Dtype::U8).expect("bytes").0;
         assert_eq!(bytes.into_data(), Array::Bytes(Dtype::U8, vec![1, 255]));
+    }
+
+    #[test]
+    fn a_text_without_a_name_is_a_table_if_every_line_has_a_comma() {
+        for text in ["1,2\n3,4\n", "x, y\n1, 2", "x\n1\n2\n", "1,2\n\n,4"] {
+            assert!(is_table(text), "{text}");
+        }
+        for text in ["", "1,2,3", "1 2\n3 4", "1\n2\n", "1 2,3\n4,5", "1,2\n3", "x"] {
+            assert!(!is_table(text), "{text}");
+        }
     }
 }

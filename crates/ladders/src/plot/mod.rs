@@ -25,6 +25,9 @@ const HEIGHT: u32 = 400;
 const NAMES: i32 = 190;
 /// Height of a bar with its gap, in pixels.
 const BAR: i32 = 22;
+/// The horizontal axis of a product of matrices.
+const SIDE: &str = "side of the matrices";
+
 /// One picture of several.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Panel {
@@ -100,10 +103,16 @@ impl Size {
     pub fn new(family: &str, n: u64, shape: &[u64]) -> Self {
         match *shape {
             [m, n, k] if family == matmul::FAMILY.name => {
-                Self { value: (m as f64 * n as f64 * k as f64).cbrt(), axis: "side of the matrices" }
+                Self { value: (m as f64 * n as f64 * k as f64).cbrt(), axis: SIDE }
             }
             _ => Self { value: n as f64, axis: "elements" },
         }
+    }
+
+    /// The size for a title.
+    fn in_words(self) -> String {
+        let number = self.value.round();
+        if self.axis == SIDE { format!("matrices of side {number}") } else { format!("{number} {}", self.axis) }
     }
 }
 
@@ -148,11 +157,11 @@ pub fn panels(measurements: impl IntoIterator<Item = Measurement>) -> Vec<Panel>
 /// Makes the panel of one subject from its measurements, of which there is at least one.
 fn panel(all: &[Measurement]) -> Panel {
     let (subject, unit) = (&all[0].subject, all[0].value.0);
-    let Size { value: first, axis } = all[0].size;
-    if all.iter().all(|one| one.size.value == first) {
+    let size @ Size { axis, .. } = all[0].size;
+    if all.iter().all(|one| one.size.value == size.value) {
         let bars =
             all.iter().map(|one| Bar { name: one.variant.clone(), role: one.role, value: one.value.1 }).collect();
-        return Panel::Bars { title: format!("{subject}, {} {axis}: {unit}", first.round()), bars };
+        return Panel::Bars { title: format!("{subject}, {}: {unit}", size.in_words()), bars };
     }
     let mut lines: Vec<Line> = Vec::new();
     let mut places = BTreeMap::new();
@@ -314,6 +323,7 @@ fn number(x: f64) -> String {
         _ if x >= 100.0 => format!("{x:.0}"),
         _ if x >= 10.0 => format!("{x:.1}"),
         _ if x >= 0.01 => format!("{x:.2}"),
+        0.0 => "0".to_owned(),
         _ => format!("{x:.0e}"),
     }
 }
@@ -367,7 +377,16 @@ mod tests {
             assert!(text.contains(part), "{part:?} is missing in {text}");
         }
         let bars = panels([one(64, 1.0)]);
-        assert!(matches!(&bars[0], Panel::Bars { title, .. } if title.contains("64 side of the matrices")), "{bars:?}");
+        assert!(
+            matches!(&bars[0], Panel::Bars { title, .. } if title == "matmul f64, matrices of side 64: GB/s"),
+            "{bars:?}"
+        );
+    }
+
+    #[test]
+    fn numbers_have_three_digits_and_zero_has_one() {
+        let shown = [2_500_000.0, 123.4, 12.34, 1.234, 0.001, 0.0].map(number);
+        assert_eq!(shown, ["2.500M", "123", "12.3", "1.23", "1e-3", "0"]);
     }
 
     #[test]
