@@ -1,7 +1,7 @@
 //! Kernels that a driver would refuse, and kernels that compile with a warning. Needs the device toolchain, which
 //! `cargo xtask test` sets up.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 
 use cuda_builder::{Arch, CudaBuilder, Error};
 
@@ -90,4 +90,34 @@ fn only_the_named_families_are_built() {
     assert_eq!(build(&["one", "three"]).expect("a build"), ["one", "three"]);
     let text = build(&["one", "tow"]).expect_err("there is no such family").to_string();
     assert!(text.contains("no family `tow`") && text.contains("one three two"), "{text}");
+}
+
+/// A crate with the types that Rust-CUDA's examples have, and no header: a library for the host, and PTX.
+#[test]
+fn a_dynamic_library_of_kernels_compiles_for_the_host_and_for_the_device() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let standard = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cuda_std").canonicalize().expect("the crate");
+    let manifest = format!(
+        "[package]\nname = \"both\"\nedition = \"2024\"\n[workspace]\n[lib]\ncrate-type = [\"cdylib\", \"rlib\"]\n\
+         [dependencies]\ncuda_std = {{ package = 'rustwarp-std', path = '{}' }}\n",
+        standard.display()
+    );
+    let kernel = "use cuda_std::prelude::*;\n#[kernel]\npub fn both(x: &[u32], mut y: DisjointSlice<u32>) {\n    \
+                  let i = thread::unique_index();\n    \
+                  if let Some(y) = y.get_mut(i) {\n        *y = x[0];\n    }\n}\n";
+    fs::create_dir(at("src")).expect("a folder");
+    fs::write(at("Cargo.toml"), manifest).expect("a file");
+    fs::write(at("src/lib.rs"), kernel).expect("a file");
+    // The versions that this workspace has fetched.
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock"), at("Cargo.lock")).expect("a file");
+    let cargo = Command::new(env!("CARGO"))
+        .args(["build", "--offline"])
+        .current_dir(folder.path())
+        .env("CARGO_TARGET_DIR", at("target"))
+        .output()
+        .expect("cargo starts");
+    assert!(cargo.status.success(), "{}", String::from_utf8_lossy(&cargo.stderr));
+    let ptx = CudaBuilder::new(folder.path()).arch(Arch::Compute75).build().expect("PTX");
+    assert!(fs::read_to_string(ptx).expect("text").contains(".visible .entry both("));
 }
