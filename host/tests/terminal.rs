@@ -155,6 +155,10 @@ fn manual_pages() {
     assert!(page(&["man"]).contains(".TH host 1"), "{}", page(&["man"]));
     let reduce = page(&["man", "reduce"]);
     assert!(reduce.contains("host\\-reduce") && reduce.contains("interleaved_strided"), "{reduce}");
+    // A page has the same lines wherever it is made, and the pager does not break them.
+    let (_, variants) = reduce.split_once("Variants, slowest first").unwrap();
+    assert!(variants.lines().all(|line| line.replace('\\', "").chars().count() <= 72), "{variants}");
+    assert_eq!(on(40, &["man", "reduce"]), reduce);
     refused(&["man", "redcue"], 2, &["redcue", "host --help"]);
     let folder = tempfile::tempdir().unwrap();
     let all = folder.path().join("man");

@@ -1,11 +1,12 @@
 //! `host completions SHELL` and `host man`: files for shells and `man`, made from the definition of the command line.
 
 use super::exit::CLEAN;
-use super::stdout;
+use super::{describe, stdout};
 use clap::Command;
 use clap_complete::Shell;
 use ladders::error::{Error, Result};
 use ladders::input;
+use ladders::kernels::FAMILIES;
 use std::path::PathBuf;
 
 /// Options of `host completions`.
@@ -36,8 +37,15 @@ pub(super) fn run(options: &Completions, mut command: Command) -> anyhow::Result
     Ok(CLEAN)
 }
 
+/// Columns of the families' variants: those of a manual page on a terminal of 80, beside its margins.
+const COLUMNS: usize = 70;
+
 /// Prints a page, or writes all.
-pub(super) fn man(options: &Man, mut command: Command) -> anyhow::Result<u8> {
+pub(super) fn man(options: &Man, command: Command) -> anyhow::Result<u8> {
+    // A page is read where it is not made, so that this terminal's width does not matter.
+    let mut command = FAMILIES.iter().fold(command, |command, family| {
+        command.mut_subcommand(family.name, |page| page.after_help(describe::details(family, COLUMNS)))
+    });
     // Subcommands get their full names.
     command.build();
     if let Some(folder) = &options.all {

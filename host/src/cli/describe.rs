@@ -43,12 +43,22 @@ pub(super) fn describe(family: &Family, command: Command) -> Command {
         };
         command = command.mut_arg("n", |arg| arg.help(what));
     }
-    command.after_help(variants(family))
+    command.after_help(variants(family, columns()))
 }
 
 /// Adds examples of `host FAMILY` below the variants.
 pub(super) fn with_examples(family: &Family, command: Command) -> Command {
-    command.after_help(variants(family) + &examples(family))
+    command.after_help(details(family, columns()))
+}
+
+/// The variants and the examples, in lines of at most `columns`.
+pub(super) fn details(family: &Family, columns: usize) -> String {
+    variants(family, columns) + &examples(family)
+}
+
+/// Columns of what this process prints.
+fn columns() -> usize {
+    look::stdout().width.unwrap_or(COLUMNS)
 }
 
 /// The types of operations that not all types have.
@@ -61,10 +71,9 @@ fn only(family: &Family) -> String {
 }
 
 /// The variants with their ideas, each of which continues below its start.
-fn variants(family: &Family) -> String {
+fn variants(family: &Family, columns: usize) -> String {
     let variants = (family.variants)();
     let width = variants.iter().map(|variant| variant.name.len()).max().unwrap_or(0);
-    let columns = look::stdout().width.unwrap_or(COLUMNS);
     let line = |variant: &VariantInfo| {
         let line = format!("  {:width$}  {}", variant.name, variant.idea);
         wrap(&line, Some(columns), width + 4) + "\n"
