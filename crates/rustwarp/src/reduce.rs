@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use crate::pending::Pending;
 use crate::ptx::library;
+use cuda_std::launch::Instance;
 use kernels_gpu::reduce::arg::{NOWHERE, reduce_arg};
 use kernels_gpu::reduce::best;
 use std::marker::PhantomData;
@@ -171,7 +172,7 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has less memory free.
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
-        let tuned = Tuned { block: best::BLOCK, blocks_per_sm: best::blocks_per_sm(O::NAME, T::NAME) };
+        let tuned = Tuned { block: best::block(O::NAME, T::NAME), blocks_per_sm: best::BLOCKS_PER_SM };
         let config = config(device.backend().info(), n, tuned, tuning)?;
         Ok(Self {
             n,
@@ -290,13 +291,16 @@ impl<O: Op<T>, T: Element> ArgPlan<O, T> {
     }
 }
 
-/// Bytes of scratch memory of a [`Plan`] for `n` elements of `T`.
+/// Bytes of scratch memory of a [`Plan`] for `n` elements of `T`, with the operation that takes most.
 ///
 /// # Errors
 /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support.
-pub fn scratch_bytes<T>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
-    let tuned = Tuned { block: best::BLOCK, blocks_per_sm: best::BLOCKS_PER_SM };
-    let blocks = config(info, n, tuned, tuning)?.grid;
+pub fn scratch_bytes<T: Element>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
+    let mut blocks = 0;
+    for operation in [Sum::NAME, Max::NAME, Min::NAME] {
+        let tuned = Tuned { block: best::block(operation, T::NAME), blocks_per_sm: best::BLOCKS_PER_SM };
+        blocks = blocks.max(config(info, n, tuned, tuning)?.grid);
+    }
     Ok(u64::from(blocks) * size_of::<T>() as u64 + size_of::<u32>() as u64)
 }
 
