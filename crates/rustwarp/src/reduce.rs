@@ -296,11 +296,9 @@ impl<O: Op<T>, T: Element> ArgPlan<O, T> {
 /// # Errors
 /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support.
 pub fn scratch_bytes<T: Element>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
-    let mut blocks = 0;
-    for operation in [Sum::NAME, Max::NAME, Min::NAME] {
-        let tuned = Tuned { block: best::block(operation, T::NAME), blocks_per_sm: best::BLOCKS_PER_SM };
-        blocks = blocks.max(config(info, n, tuned, tuning)?.grid);
-    }
+    // The blocks of maxima are the smallest, and so the most.
+    let tuned = Tuned { block: best::block(Max::NAME, T::NAME), blocks_per_sm: best::BLOCKS_PER_SM };
+    let blocks = config(info, n, tuned, tuning)?.grid;
     Ok(u64::from(blocks) * size_of::<T>() as u64 + size_of::<u32>() as u64)
 }
 
