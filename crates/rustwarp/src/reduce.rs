@@ -18,7 +18,6 @@ use crate::error::Result;
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use crate::pending::Pending;
 use crate::ptx::library;
-use cuda_std::launch::Instance;
 use kernels_gpu::reduce::arg::{NOWHERE, reduce_arg};
 use kernels_gpu::reduce::best;
 use std::marker::PhantomData;
@@ -172,7 +171,7 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has less memory free.
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
-        let tuned = Tuned { block: best::block(O::NAME, T::NAME), blocks_per_sm: best::BLOCKS_PER_SM };
+        let tuned = Tuned { block: best::BLOCK, blocks_per_sm: best::BLOCKS_PER_SM };
         let config = config(device.backend().info(), n, tuned, tuning)?;
         Ok(Self {
             n,
@@ -291,13 +290,12 @@ impl<O: Op<T>, T: Element> ArgPlan<O, T> {
     }
 }
 
-/// Bytes of scratch memory of a [`Plan`] for `n` elements of `T`, with the operation that takes most.
+/// Bytes of scratch memory of a [`Plan`] for `n` elements of `T`.
 ///
 /// # Errors
 /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support.
-pub fn scratch_bytes<T: Element>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
-    // The blocks of maxima are the smallest, and so the most.
-    let tuned = Tuned { block: best::block(Max::NAME, T::NAME), blocks_per_sm: best::BLOCKS_PER_SM };
+pub fn scratch_bytes<T>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
+    let tuned = Tuned { block: best::BLOCK, blocks_per_sm: best::BLOCKS_PER_SM };
     let blocks = config(info, n, tuned, tuning)?.grid;
     Ok(u64::from(blocks) * size_of::<T>() as u64 + size_of::<u32>() as u64)
 }

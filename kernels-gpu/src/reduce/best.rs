@@ -27,13 +27,6 @@ pub const IDEA: &str = "16-byte loads in flight, one launch, and the last block 
 /// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 512;
 
-/// Default number of threads per block for this operation and type, by their names. The kernels of maxima and minima of
-/// f64 take 70 registers, so that a multiprocessor has room for one block of 512 threads and for two of 384. (H200,
-/// maximum of 2^28 f64: 498 us with two of 384, 547 us with one of 512.)
-pub const fn block(operation: &str, element: &str) -> u32 {
-    if is_one_of(element, &["f64"]) && is_one_of(operation, &["max", "min"]) { 384 } else { BLOCK }
-}
-
 /// Blocks per multiprocessor. Two of 512 threads keep enough loads in flight; more only add to the work of the last
 /// block. (H200, 2^22 f32 from cold memory: 12.0 us with 2, 13.9 us with 4.)
 pub const BLOCKS_PER_SM: u32 = 2;
@@ -66,7 +59,7 @@ unsafe fn keyed<K: Keys, T: Number>(input: &[T], partials: *mut T, ticket: *mut 
     // SAFETY: `T` is `f64`.
     let input = unsafe { core::slice::from_raw_parts(input.as_ptr().cast::<f64>(), input.len()) };
     // SAFETY: the caller upholds this function's contract; a key has the size and the alignment of `T`.
-    if let Some(key) = unsafe { grid_value::<K, f64, i64>(input, K::key, partials.cast(), ticket) } {
+    if let Some(key) = unsafe { grid_value::<K, f64, u64>(input, K::key, partials.cast(), ticket) } {
         // SAFETY: only one thread of the grid takes this branch.
         unsafe { output.cast::<f64>().write(K::number(key)) };
     }

@@ -170,7 +170,7 @@ pub(super) fn rungs<O: Operation<T>, T: Element + Widen>() -> Vec<Rung<Table<T>>
         Rung {
             name: "best",
             idea: best::IDEA,
-            block: BlockRule::WholeWarps { default: best::block(O::NAME, T::NAME) },
+            block: BlockRule::WholeWarps { default: best::BLOCK },
             kernel: Planned::ByLibrary,
         },
     ]
