@@ -138,6 +138,7 @@ fn small_products_leave_tensor_cores_out() {
     let sizes = |m, n, k| Sizes { m, n, k, ..Sizes::default() };
     assert!(emulated::pays(sizes(1024, 1024, 1024)) && emulated::pays(sizes(1 << 31, 1 << 31, 1 << 31)));
     assert!(!emulated::pays(sizes(1024, 1024, 1023)) && !emulated::pays(sizes(0, 1 << 31, 1 << 31)));
+    assert!(emulated::pays(sizes(usize::MAX, usize::MAX, usize::MAX)));
     // The sums of the two ways differ in their last bits.
     let (m, n, k) = (24, 20, 256);
     let (device, a, b) = (sim(), random(m * k, 1), random(k * n, 2));

@@ -36,7 +36,7 @@ const PAYS: u128 = 1 << 30;
 
 /// Whether a product is large enough for the kernels to be faster than [`matmul`](mod@crate::matmul).
 pub const fn pays(sizes: Sizes) -> bool {
-    sizes.m as u128 * sizes.n as u128 * sizes.k as u128 >= PAYS
+    (sizes.m as u128 * sizes.n as u128).saturating_mul(sizes.k as u128) >= PAYS
 }
 
 /// A factor in slices: its scratch memory, and the launch that fills it.

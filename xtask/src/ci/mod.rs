@@ -110,7 +110,7 @@ const FIRST_SUM_LIMIT: u64 = 15_000_000;
 fn program_without_files() -> Result<()> {
     command::run(command::cargo().args(["xtask", "embed"]))?;
     command::run(command::cargo().args(["test", "--package", "xtask", "--test", "packages"]))?;
-    // A release, as one ships it: the size of a program without optimisation is that of code that nobody ships.
+    // A release, because users ship releases: without optimisation the program is more than twice as large.
     let arguments = ["build", "--release", "--manifest-path", "examples/Cargo.toml", "--package", "first-sum"];
     let built = dist::executables(&[&arguments[..], &["--target-dir", documents::PROJECTS, "--offline"]].concat())?;
     let [(_, built)] = built.as_slice() else { bail!("cargo named no program, or several, for the example first-sum") };
