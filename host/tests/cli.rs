@@ -180,7 +180,7 @@ fn the_letters_of_a_text_file() {
 fn a_picture_through_a_texture() {
     use ladders::input::picture;
     use rustwarp::Tensor;
-    use rustwarp::element::{Array, Dtype};
+    use rustwarp::element::Array;
 
     let folder = tempfile::tempdir().expect("a folder");
     let (from, to) = (folder.path().join("from.png"), folder.path().join("to.png"));
@@ -188,7 +188,7 @@ fn a_picture_through_a_texture() {
     let bytes = |rows: &[u8], columns: &[u8]| -> Vec<u8> {
         rows.iter().flat_map(|&row| columns.iter().flat_map(move |&column| texel(row, column))).collect()
     };
-    let small = Array::Bytes(Dtype::U8, bytes(&[0, 1], &[0, 1, 2, 3]));
+    let small = Array::U8(bytes(&[0, 1], &[0, 1, 2, 3]));
     picture::write(&from, &Tensor::new(&[2, 4, 3], small).expect("a picture")).expect("written");
     let (from, to) = (from.display().to_string(), to.display().to_string());
     let whole = [
@@ -199,7 +199,7 @@ fn a_picture_through_a_texture() {
         let args = [&whole[..], &["--variant", variant]].concat();
         assert_eq!(rows(&args)[0]["verified"], true);
         let result = ladders::input::read(to.as_ref(), None).expect("a picture");
-        let twice = Array::Bytes(Dtype::U8, bytes(&[0, 0, 1, 1], &[0, 0, 1, 1, 2, 2, 3, 3]));
+        let twice = Array::U8(bytes(&[0, 0, 1, 1], &[0, 0, 1, 1, 2, 2, 3, 3]));
         assert_eq!(result, Tensor::new(&[4, 8, 3], twice).expect("a picture"), "{variant}");
     }
     refused_in_a_line(

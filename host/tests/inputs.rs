@@ -128,7 +128,7 @@ fn standard_input() {
 fn a_picture_on_standard_input() {
     let (_folder, path) = folder(&[]);
     let png = path("x.png");
-    let bytes = Array::Bytes(rustwarp::element::Dtype::U8, vec![1, 2, 3, 250]);
+    let bytes = Array::U8(vec![1, 2, 3, 250]);
     input::write(png.as_ref(), &Tensor::new(&[2, 2], bytes).unwrap()).unwrap();
     let of_file = object(&[&SUM[..], &["--input", &png]].concat(), 0);
     let output = fed(&[&SUM[..], &["--input", "-"]].concat(), &std::fs::read(&png).unwrap());
@@ -165,8 +165,7 @@ fn a_picture_keeps_its_alpha_and_says_what_it_loses() {
     let (_folder, path) = folder(&[]);
     let (from, to, mask) = (path("from.png"), path("to.png"), path("mask.csv"));
     std::fs::write(&mask, "1\n").unwrap();
-    let texels =
-        Tensor::new(&[1, 2, 4], Array::Bytes(rustwarp::element::Dtype::U8, vec![1, 2, 3, 9, 4, 5, 6, 8])).unwrap();
+    let texels = Tensor::new(&[1, 2, 4], Array::U8(vec![1, 2, 3, 9, 4, 5, 6, 8])).unwrap();
     input::write(from.as_ref(), &texels).unwrap();
     let single = path("one.npy");
     input::write(single.as_ref(), &Tensor::new(&[1, 1], Array::F32(vec![1.0])).unwrap()).unwrap();

@@ -7,7 +7,7 @@ use ladders::input;
 use ladders::input::picture;
 use program::{data, host, lines, object, objects, program, refused, refused_in_a_line, rows, text, vecadd};
 use rustwarp::Tensor;
-use rustwarp::element::{Array, Dtype};
+use rustwarp::element::Array;
 use serde_json::Value;
 use std::path::Path;
 
@@ -231,7 +231,7 @@ fn files_are_what_their_names_say() {
     assert_eq!(rows(&["reduce", "--input", &npy, "--variant", "best", "--device", "sim", "--json"])[0]["dtype"], "i32");
 
     let png = folder.path().join("x.png");
-    let bytes = Array::Bytes(Dtype::U8, vec![0, 10, 10, 20, 30, 255]);
+    let bytes = Array::U8(vec![0, 10, 10, 20, 30, 255]);
     picture::write(&png, &Tensor::new(&[2, 3], bytes).expect("a picture")).expect("written");
     let png = png.display().to_string();
     let counts = folder.path().join("counts.npy").display().to_string();

@@ -1,8 +1,9 @@
 //! A device whose allocations are shifted: every array of a run is moved off its natural 256-byte boundary.
 
 use cuda_std::launch::Call;
+use cuda_std::memory::TensorMap;
 use rustwarp::Result;
-use rustwarp::backend::{Backend, DeviceInfo, Module, Observed, Sampling, Shape};
+use rustwarp::backend::{Backend, DeviceInfo, Module, Observed, Sampling, Shape, TensorLayout};
 
 /// Wraps a device, and adds `shift` bytes in front of every allocation.
 pub struct Shifted<'d> {
@@ -72,6 +73,10 @@ unsafe impl Backend for Shifted<'_> {
     unsafe fn free_texture(&self, handle: u64) {
         // SAFETY: this function has the same contract.
         unsafe { self.device.free_texture(handle) };
+    }
+
+    fn tensor_map(&self, layout: &TensorLayout) -> Result<TensorMap> {
+        self.device.tensor_map(layout)
     }
 
     unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {

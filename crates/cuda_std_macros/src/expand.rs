@@ -51,9 +51,12 @@ fn entry(arguments: &Arguments, choices: &[Choice], function: &ItemFn, params: &
     let mut inputs = Vec::new();
     let mut passed = Vec::new();
     let mut checks = Vec::new();
+    let mut parameters = 0;
     for Param { name: written, kind, .. } in params {
         // A parameter may have the name of the kernel, which the entry calls: its own names are invisible to that path.
         let name = &local(written);
+        let number = parameters;
+        parameters += kind.parameters();
         match kind {
             Kind::View(view, ty) => {
                 let view_type = ident(view.on_device());
@@ -93,6 +96,10 @@ fn entry(arguments: &Arguments, choices: &[Choice], function: &ItemFn, params: &
                 inputs.push(quote!(#name: *mut #ty));
                 passed.push(quote!(#name));
             }
+            Kind::TensorMap => {
+                passed.push(tensor_map(number));
+                inputs.push(quote!(#name: [u64; 16]));
+            }
             Kind::Value(ty) => {
                 inputs.push(quote!(#name: #ty));
                 passed.push(quote!(#name));
@@ -117,6 +124,18 @@ fn entry(arguments: &Arguments, choices: &[Choice], function: &ItemFn, params: &
             }
         };
     })
+}
+
+/// Expands to the map that is parameter `number` of the entry: its address in parameter space, which no Rust code can
+/// take. The build replaces the call.
+fn tensor_map(number: u32) -> TokenStream {
+    quote! {{
+        unsafe extern "C" {
+            #[link_name = "rustwarp.kernel.tensor_map"]
+            fn __tensor_map(number: u32) -> u64;
+        }
+        ::cuda_std::memory::TensorMap::at(__tensor_map(#number))
+    }}
 }
 
 /// A name for a local variable of generated code, which no path that the user wrote refers to.
@@ -170,6 +189,10 @@ pub fn host(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenS
             Kind::Slice(ty) => (quote!(::cuda_std::launch::Slice<'launch, #ty>), quote!(slice(#name))),
             Kind::Ptr(ty) => (quote!(::cuda_std::launch::Ptr<'launch, #ty>), quote!(ptr(#name))),
             Kind::PtrMut(ty) => (quote!(::cuda_std::launch::PtrMut<'launch, #ty>), quote!(ptr_mut(#name))),
+            Kind::TensorMap => {
+                let ty = quote!(::cuda_std::memory::TensorMap);
+                (ty.clone(), quote!(scalar::<#ty>(#name)))
+            }
             Kind::Value(ty) => (quote!(#ty), quote_spanned!(ty.span()=> scalar::<#ty>(#name))),
         };
         inputs.push(quote!(#name: #input));
@@ -264,6 +287,7 @@ fn contract(param: &Param, safe: bool) -> Option<TokenStream> {
             quote!(::cuda_std::view::#view<'static, #element>)
         }
         Kind::Tile(element, count) => quote!(::cuda_std::view::SharedTile<'static, #element, { #count }>),
+        Kind::TensorMap => quote!(::cuda_std::memory::TensorMap),
         Kind::Slice(element) if safe => {
             return Some(quote_spanned!(element.span()=> ::cuda_std::launch::assert_sync::<#element>();));
         }

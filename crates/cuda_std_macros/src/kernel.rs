@@ -109,6 +109,20 @@ mod tests {
     }
 
     #[test]
+    fn a_tensor_map_stays_where_the_launch_has_put_it() {
+        let out = expanded(
+            quote!(),
+            quote!(
+                pub unsafe fn k(x: &[f32], tile: SharedTile<f32, 4>, map: memory::TensorMap) {}
+            ),
+        )
+        .expect("valid");
+        assert!(out.contains("map : [u64 ; 16]"), "{out}");
+        assert!(out.contains("__tensor_map (2u32)"), "{out}");
+        assert!(out.contains("map : :: cuda_std :: memory :: TensorMap"), "{out}");
+    }
+
+    #[test]
     fn entry_names_follow_the_lists() {
         let out = expanded(
             quote!(for O in [Sum, ops::Max], for T in [f32, u64], for B in [128, 256u32]),

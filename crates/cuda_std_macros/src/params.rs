@@ -28,8 +28,22 @@ pub enum Kind {
     View(View, Type),
     /// Shared memory of the block, which is not passed: types of its elements, and their number.
     Tile(Type, Box<GenericArgument>),
+    /// `TensorMap`: 128 bytes that stay where the launch has put them.
+    TensorMap,
     /// A value whose type is `cuda_std::launch::Scalar`.
     Value(Type),
+}
+
+impl Kind {
+    /// Number of the entry's parameters.
+    pub fn parameters(&self) -> u32 {
+        match self {
+            Self::Tile(..) => 0,
+            Self::Slice(_) => 2,
+            Self::View(view, _) => 1 + view.sizes().len() as u32,
+            Self::Ptr(_) | Self::PtrMut(_) | Self::TensorMap | Self::Value(_) => 1,
+        }
+    }
 }
 
 /// The views that kernels take, by the last segment of their type's path.
@@ -146,6 +160,9 @@ fn param(arg: &FnArg) -> Result<Param> {
 fn view(ty: &Type) -> Result<Option<Kind>> {
     let Type::Path(path) = ty else { return Ok(None) };
     let Some(last) = path.path.segments.last() else { return Ok(None) };
+    if last.ident == "TensorMap" {
+        return Ok(Some(Kind::TensorMap));
+    }
     let view = View::ALL.into_iter().find(|view| last.ident == view.on_device());
     if view.is_none() && last.ident != "SharedTile" {
         return Ok(None);

@@ -141,8 +141,9 @@ pub enum Array {
     U32(Vec<u32>),
     I64(Vec<i64>),
     U64(Vec<u64>),
-    /// u8, f16 or bf16 as bytes: types that the host only copies to and from the device.
-    Bytes(Dtype, Vec<u8>),
+    U8(Vec<u8>),
+    F16(Vec<half::f16>),
+    Bf16(Vec<half::bf16>),
 }
 
 /// Runs code that is generic over the element type: `with_dtype!(dtype, T => expression, else => expression)`.
@@ -179,14 +180,15 @@ macro_rules! with_dtype {
     };
 }
 
-macro_rules! element {
-    ($($t:ident $variant:ident $value:ident $wide:ident, $x:ident => $random:expr;)*) => {
+macro_rules! scalar {
+    ($($t:ty, $variant:ident, $x:ident => $value:expr;)*) => {
         $(
             impl Scalar for $t {
                 const DTYPE: Dtype = Dtype::$variant;
 
                 fn value(self) -> Value {
-                    Value::$value(self as $wide)
+                    let $x = self;
+                    $value
                 }
                 fn view(array: &Array) -> Option<&[Self]> {
                     match array {
@@ -198,7 +200,57 @@ macro_rules! element {
                     Array::$variant(values)
                 }
             }
+        )*
 
+        impl Array {
+            /// Type of the elements.
+            pub fn dtype(&self) -> Dtype {
+                match self {
+                    $(Self::$variant(_) => Dtype::$variant,)*
+                }
+            }
+            /// Number of elements.
+            pub fn len(&self) -> usize {
+                match self {
+                    $(Self::$variant(values) => values.len(),)*
+                }
+            }
+            /// The elements as bytes in memory: little-endian.
+            pub fn bytes(&self) -> &[u8] {
+                match self {
+                    $(Self::$variant(values) => bytemuck::cast_slice(values),)*
+                }
+            }
+            /// The elements as mutable bytes.
+            pub fn bytes_mut(&mut self) -> &mut [u8] {
+                match self {
+                    $(Self::$variant(values) => bytemuck::cast_slice_mut(values),)*
+                }
+            }
+            /// Creates an array of `len` zeros.
+            pub fn zeros(dtype: Dtype, len: usize) -> Self {
+                match dtype {
+                    $(Dtype::$variant => Self::$variant(vec![<$t as bytemuck::Zeroable>::zeroed(); len]),)*
+                }
+            }
+        }
+    };
+}
+scalar! {
+    f32, F32, x => Value::Float(x.into());
+    f64, F64, x => Value::Float(x);
+    i32, I32, x => Value::Int(x.into());
+    u32, U32, x => Value::Int(x.into());
+    i64, I64, x => Value::Int(x.into());
+    u64, U64, x => Value::Int(x.into());
+    u8, U8, x => Value::Int(x.into());
+    half::f16, F16, x => Value::Float(x.into());
+    half::bf16, Bf16, x => Value::Float(x.into());
+}
+
+macro_rules! element {
+    ($($t:ident, $x:ident => $random:expr;)*) => {
+        $(
             impl Element for $t {
                 fn round(value: Value) -> Self {
                     match value {
@@ -211,78 +263,21 @@ macro_rules! element {
                 }
             }
         )*
-
-        impl Array {
-            /// Type of the elements.
-            pub fn dtype(&self) -> Dtype {
-                match self {
-                    $(Self::$variant(_) => Dtype::$variant,)*
-                    Self::Bytes(dtype, _) => *dtype,
-                }
-            }
-            /// Number of elements.
-            pub fn len(&self) -> usize {
-                match self {
-                    $(Self::$variant(values) => values.len(),)*
-                    Self::Bytes(dtype, bytes) => bytes.len() / dtype.size(),
-                }
-            }
-            /// The elements as bytes in memory: little-endian.
-            pub fn bytes(&self) -> &[u8] {
-                match self {
-                    $(Self::$variant(values) => bytemuck::cast_slice(values),)*
-                    Self::Bytes(_, bytes) => bytes,
-                }
-            }
-            /// The elements as mutable bytes.
-            pub fn bytes_mut(&mut self) -> &mut [u8] {
-                match self {
-                    $(Self::$variant(values) => bytemuck::cast_slice_mut(values),)*
-                    Self::Bytes(_, bytes) => bytes,
-                }
-            }
-        }
     };
 }
 element! {
-    f32 F32 Float f64, x => ((x >> 40) as i32 - (1 << 23)) as f32 / (1 << 23) as f32;
-    f64 F64 Float f64, x => ((x >> 40) as i32 - (1 << 23)) as f64 / (1 << 23) as f64;
-    i32 I32 Int i128, x => (x >> 32) as i32;
-    u32 U32 Int i128, x => (x >> 32) as u32;
-    i64 I64 Int i128, x => x as i64;
-    u64 U64 Int i128, x => x;
-}
-
-impl Scalar for u8 {
-    const DTYPE: Dtype = Dtype::U8;
-
-    fn value(self) -> Value {
-        Value::Int(self.into())
-    }
-    fn view(array: &Array) -> Option<&[Self]> {
-        match array {
-            Array::Bytes(Dtype::U8, bytes) => Some(bytes),
-            _ => None,
-        }
-    }
-    fn wrap(values: Vec<Self>) -> Array {
-        Array::Bytes(Dtype::U8, values)
-    }
+    f32, x => ((x >> 40) as i32 - (1 << 23)) as f32 / (1 << 23) as f32;
+    f64, x => ((x >> 40) as i32 - (1 << 23)) as f64 / (1 << 23) as f64;
+    i32, x => (x >> 32) as i32;
+    u32, x => (x >> 32) as u32;
+    i64, x => x as i64;
+    u64, x => x;
 }
 
 impl Array {
     /// Whether the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Creates an array of `len` zeros.
-    pub fn zeros(dtype: Dtype, len: usize) -> Self {
-        with_dtype!(
-            dtype,
-            T => T::wrap(vec![<T as bytemuck::Zeroable>::zeroed(); len]),
-            else => Self::Bytes(dtype, vec![0; len * dtype.size()])
-        )
     }
 }
 

@@ -76,7 +76,7 @@ impl Tensor {
             };
             T::view(&self.data).and_then(|values| values.iter().map(whole).collect())
         }, else => match &self.data {
-            Array::Bytes(Dtype::U8, bytes) => Some(bytes.iter().map(|&x| i128::from(x)).collect()),
+            Array::U8(bytes) => Some(bytes.iter().map(|&x| i128::from(x)).collect()),
             _ => None,
         });
         let Some(values) = values else {
@@ -97,7 +97,7 @@ impl Tensor {
     /// # Errors
     /// [`Error::Argument`] for a type in which the host does not compute.
     pub fn from_bytes(self, dtype: Dtype) -> Result<Self> {
-        let Array::Bytes(Dtype::U8, bytes) = &self.data else { return Ok(self) };
+        let Array::U8(bytes) = &self.data else { return Ok(self) };
         if dtype == Dtype::U8 {
             return Ok(self);
         }
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(wide.data(), &Array::U64((0..6).collect()));
         let negative = Tensor::from(Array::I64(vec![1, -1]));
         assert!(negative.whole_numbers(Dtype::U32, "x").expect_err("-1").to_string().contains("x holds -1"));
-        let bytes = Tensor::new(&[1, 2], Array::Bytes(Dtype::U8, vec![0, 255])).expect("two bytes");
+        let bytes = Tensor::new(&[1, 2], Array::U8(vec![0, 255])).expect("two bytes");
         let floats = bytes.from_bytes(Dtype::F32).expect("they fit");
         assert_eq!((floats.shape(), floats.data()), (&[1, 2][..], &Array::F32(vec![0.0, 255.0])));
         assert!(Tensor::from(Array::F32(vec![1.0])).whole_numbers(Dtype::U32, "x").is_err());

@@ -1,8 +1,9 @@
 //! The command line: one file per subcommand, and one subcommand per family of the families' list.
 
-use clap::{Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use ladders::error::Error;
 use ladders::kernels::{self, FAMILIES};
+use rustwarp::element::Dtype;
 use std::ffi::OsString;
 
 mod advice;
@@ -55,11 +56,18 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
         "bench" => bench::run(&parse(matches)?),
         "completions" => completions::run(&parse(matches)?, command()),
         "man" => completions::man(&parse(matches)?, command()),
-        name => match kernels::family(name) {
+        name => match kernels::family(family_of(name, matches)) {
             Some(found) => family::run(found, &family::parse(found, matches)?),
             None => unreachable!("clap has no other subcommand"),
         },
     }
+}
+
+/// The family that solves a subcommand's problem: products of 16-bit floats are those of the tensor cores.
+fn family_of<'n>(name: &'n str, matches: &ArgMatches) -> &'n str {
+    let half = || matches!(matches.get_one("dtype"), Some(Dtype::F16 | Dtype::Bf16));
+    let (matmul, tensor) = (kernels::matmul::FAMILY, kernels::tensor::FAMILY);
+    if name == matmul.name && half() && !family::is_typed(matches, "tile") { tensor.name } else { name }
 }
 
 /// The definition of the command line.

@@ -145,7 +145,7 @@ impl Ring {
     /// The rows of A that a warpgroup multiplies, as a factor.
     #[inline(always)]
     pub fn tile_of_a(self, stage: u32, warpgroup: u32) -> Tile {
-        Tile::at(self.a(stage).add(warpgroup * 64 * Tile::ROW))
+        Tile::at(self.a(stage).add(warpgroup * 64 * ROW))
     }
 
     /// The tile of B, as a factor.

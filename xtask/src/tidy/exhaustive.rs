@@ -43,6 +43,7 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
     ("crates/rustwarp/src/backend/occupancy.rs", &["Question"], "callers construct it"),
     ("crates/rustwarp/src/backend/options.rs", &["Checkers", "Simulation"], GROWS),
     ("crates/rustwarp/src/backend/sampling.rs", &["Sampling"], "callers construct it"),
+    ("crates/rustwarp/src/backend/tensor_map.rs", &["TensorLayout"], "callers construct it"),
     (
         "crates/rustwarp/src/backend/sampling.rs",
         &["Layout", "Channel", "Filter", "AddressMode"],

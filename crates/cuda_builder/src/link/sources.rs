@@ -23,6 +23,7 @@ const SOURCES: &[&str] = &[
     include_str!("pass/cpu.rs"),
     include_str!("pass/debug.rs"),
     include_str!("pass/floats.rs"),
+    include_str!("pass/maps.rs"),
     include_str!("pass/memory.rs"),
     include_str!("pass/mod.rs"),
     include_str!("pass/scopes.rs"),

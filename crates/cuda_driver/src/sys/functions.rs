@@ -8,7 +8,7 @@ use super::types::{
     CUDA_TEXTURE_DESC, CUarray, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
     CUfunction_attribute, CUgraph, CUgraphExec, CUgraphExecUpdateResult, CUgraphNode, CUjit_option, CUlimit,
     CUmemPool_attribute, CUmemPoolProps, CUmemoryPool, CUmodule, CUresult, CUstream, CUstreamCaptureMode,
-    CUstreamCaptureStatus, CUtexObject,
+    CUstreamCaptureStatus, CUtensorMap, CUtensorMapL2promotion, CUtensorMapSwizzle, CUtexObject,
 };
 use crate::library::Slot;
 use std::ffi::{c_char, c_int, c_void};
@@ -121,6 +121,11 @@ functions! {
     cuStreamQuery(stream: CUstream);
     cuStreamSynchronize(stream: CUstream);
     cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: u32);
+    cuTensorMapEncodeTiled(
+        map: *mut CUtensorMap, element: u32, rank: u32, address: CUdeviceptr, sizes: *const u64, strides: *const u64,
+        block: *const u32, steps: *const u32, interleave: u32, swizzle: CUtensorMapSwizzle,
+        promotion: CUtensorMapL2promotion, fill: u32,
+    );
     cuTexObjectCreate(
         texture: *mut CUtexObject, resource: *const CUDA_RESOURCE_DESC, description: *const CUDA_TEXTURE_DESC,
         view: *const CUDA_RESOURCE_VIEW_DESC,

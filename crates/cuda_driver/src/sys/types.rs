@@ -97,6 +97,13 @@ enumerations! {
     }
     CUfilter_mode { CU_TR_FILTER_MODE_POINT = 0, CU_TR_FILTER_MODE_LINEAR = 1 }
     CUresourcetype { CU_RESOURCE_TYPE_ARRAY = 0, CU_RESOURCE_TYPE_LINEAR = 2 }
+    CUtensorMapSwizzle {
+        CU_TENSOR_MAP_SWIZZLE_NONE = 0,
+        CU_TENSOR_MAP_SWIZZLE_32B = 1,
+        CU_TENSOR_MAP_SWIZZLE_64B = 2,
+        CU_TENSOR_MAP_SWIZZLE_128B = 3,
+    }
+    CUtensorMapL2promotion { CU_TENSOR_MAP_L2_PROMOTION_L2_128B = 2 }
     CUmemorytype { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2, CU_MEMORYTYPE_ARRAY = 3 }
     CUmemPool_attribute {
         CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4,
@@ -155,6 +162,13 @@ pub struct CUDA_MEMCPY3D {
     pub WidthInBytes: usize,
     pub Height: usize,
     pub Depth: usize,
+}
+
+/// A tensor map, whose contents are the driver's.
+#[repr(C, align(64))]
+#[derive(Clone, Copy)]
+pub struct CUtensorMap {
+    pub opaque: [u64; 16],
 }
 
 #[repr(C)]

@@ -12,4 +12,4 @@ mod special;
 
 pub use ext::FloatExt;
 pub use float::Float;
-pub use pair::{pack_f16, unpack_f16};
+pub use pair::{pack_bf16, pack_f16, unpack_bf16, unpack_f16};

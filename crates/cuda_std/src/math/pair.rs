@@ -32,3 +32,36 @@ pub fn unpack_f16(pair: u32) -> [f32; 2] {
     }
     [low, high]
 }
+
+/// Rounds two numbers to bf16, to nearest with ties to even, and packs them; `low` is in the low half. Too large
+/// numbers become infinities.
+#[must_use]
+#[gpu_only]
+pub fn pack_bf16(low: f32, high: f32) -> u32 {
+    #[cfg(target_feature = "sm_80")]
+    {
+        let pair;
+        // SAFETY: the instruction is arithmetic only.
+        unsafe {
+            core::arch::asm!("cvt.rn.bf16x2.f32 {pair}, {high}, {low};", low = in(reg32) low, high = in(reg32) high,
+                pair = out(reg32) pair, options(pure, nomem, nostack, preserves_flags));
+        }
+        pair
+    }
+    #[cfg(not(target_feature = "sm_80"))]
+    {
+        let round = |x: f32| {
+            let bits = x.to_bits();
+            // Half of the last place that stays, less one if that place is even.
+            if x.is_nan() { 0x7fff } else { (bits + 0x7fff + (bits >> 16 & 1)) >> 16 }
+        };
+        round(low) | round(high) << 16
+    }
+}
+
+/// The two bf16 of a pair, the low one first; exact.
+#[must_use]
+#[inline(always)]
+pub const fn unpack_bf16(pair: u32) -> [f32; 2] {
+    [f32::from_bits(pair << 16), f32::from_bits(pair & 0xffff_0000)]
+}

@@ -56,6 +56,24 @@ impl SharedAddress {
         }
     }
 
+    /// Stores four matrices of 8x8 elements of 16 bits (`stmatrix`, since sm_90). Lane `l` holds the elements `2 (l %
+    /// 4)` and the next of row `l / 4` of matrix `i` in `matrices[i]`, and gives the address of row `l % 8` of matrix
+    /// `l / 8`.
+    ///
+    /// # Safety
+    /// All lanes of the warp call it together, each with an address that is a multiple of 16, of 16 bytes that nothing
+    /// else accesses at the same time.
+    #[gpu_only]
+    pub unsafe fn store_matrices(self, matrices: [u32; 4]) {
+        let [a, b, c, d] = matrices;
+        // SAFETY: the caller upholds this function's contract.
+        unsafe {
+            core::arch::asm!("stmatrix.sync.aligned.m8n8.x4.shared.b16 [{at}], {{{a}, {b}, {c}, {d}}};",
+                at = in(reg32) self.0, a = in(reg32) a, b = in(reg32) b, c = in(reg32) c, d = in(reg32) d,
+                options(nostack, preserves_flags));
+        }
+    }
+
     /// The next address that is a multiple of `alignment`, a power of two; wraps.
     #[must_use]
     #[inline(always)]

@@ -63,6 +63,19 @@ impl Mbarrier {
         }
     }
 
+    /// Arrives. What this thread has read or written comes before what follows a wait for this phase.
+    ///
+    /// # Safety
+    /// As for [`Mbarrier::arrive_expecting`].
+    #[gpu_only]
+    pub unsafe fn arrive(self) {
+        // SAFETY: the caller upholds this function's contract.
+        unsafe {
+            core::arch::asm!("mbarrier.arrive.shared::cta.b64 _, [{at}];", at = in(reg32) self.0.0,
+                options(nostack, preserves_flags));
+        }
+    }
+
     /// Arrives at the barrier that block `rank` of the cluster has at the same address. In the thread's own block, what
     /// it has read or written comes before what follows a wait for this phase. In another block, only asynchronous
     /// operations that it has waited for do: a fence for the whole cluster at every arrival would cost more than a

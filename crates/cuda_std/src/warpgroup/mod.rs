@@ -18,26 +18,36 @@ mod sums;
 
 pub use sums::Sums;
 
-/// A factor of a product in shared memory: rows of 128 bytes that lie along the depth `k` (64 elements of 16 bits), one
-/// after the other from an address that is a multiple of 1024. The eight runs of 16 bytes of row `r` are exchanged: run
-/// `c` is at place `c ^ (r % 8)` (the 128-byte swizzle), so that no two rows of eight share a bank.
+/// A factor of a product in shared memory, in rows of 128 bytes (64 elements of 16 bits) from an address that is a
+/// multiple of 1024. The eight runs of 16 bytes of row `r` are exchanged: run `c` is at place `c ^ (r % 8)` (the
+/// 128-byte swizzle), so that no two rows of eight share a bank.
 ///
-/// The instruction's matrix descriptor (PTX ISA, "Matrix descriptor"), for K-major factors.
+/// The rows lie along the depth `k`, one for each row of A or column of B; or, if `ACROSS`, along the rows of A or the
+/// columns of B, 64 of them, one row for each of the depth. Only elements of 16 bits can be `ACROSS`.
+///
+/// The instruction's matrix descriptor (PTX ISA, "Matrix descriptor"), K-major or MN-major.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tile(u64);
+pub struct Tile<const ACROSS: bool = false>(u64);
 
-impl Tile {
+impl<const ACROSS: bool> Tile<ACROSS> {
     /// Bytes of a row.
     pub const ROW: u32 = 128;
 
+    /// A descriptor with `stride` bytes from one part of 64 rows or columns to the next, where the layout has parts.
+    const fn described(address: SharedAddress, stride: u32) -> Self {
+        /// Bytes from eight rows to the next eight, in units of 16.
+        const EIGHT_ROWS: u64 = 8 * 128 / 16;
+        const SWIZZLE_128: u64 = 1 << 62;
+        Self((address.0 as u64 & 0x3_ffff) >> 4 | (stride as u64 / 16) << 16 | EIGHT_ROWS << 32 | SWIZZLE_128)
+    }
+}
+
+impl Tile {
     /// The tile whose first row is at an address that is a multiple of 1024.
     #[must_use]
     #[inline(always)]
     pub const fn at(address: SharedAddress) -> Self {
-        /// Bytes from eight rows to the next eight, in units of 16.
-        const EIGHT_ROWS: u64 = (8 * Tile::ROW / 16) as u64;
-        const SWIZZLE_128: u64 = 1 << 62;
-        Self((address.0 as u64 & 0x3_ffff) >> 4 | 1 << 16 | EIGHT_ROWS << 32 | SWIZZLE_128)
+        Self::described(address, 16)
     }
 
     /// The same rows from element `bytes / size` of the depth on; `bytes` is a multiple of 32 below 128.
@@ -45,6 +55,23 @@ impl Tile {
     #[inline(always)]
     pub const fn from_byte(self, bytes: u32) -> Self {
         Self(self.0 + bytes as u64 / 16)
+    }
+}
+
+impl Tile<true> {
+    /// The tile whose first row is at an address that is a multiple of 1024. Each 64 rows of A or columns of B are a
+    /// part with `depth` rows of 128 bytes; the parts follow each other.
+    #[must_use]
+    #[inline(always)]
+    pub const fn across(address: SharedAddress, depth: u32) -> Self {
+        Self::described(address, depth * Self::ROW)
+    }
+
+    /// The same tile from element `k` of the depth on, a multiple of 8.
+    #[must_use]
+    #[inline(always)]
+    pub const fn from_row(self, k: u32) -> Self {
+        Self(self.0 + (k * Self::ROW) as u64 / 16)
     }
 }
 

@@ -79,16 +79,17 @@ macro_rules! sums {
             and ", $columns, " of `b` (a row for each column of the product) are in shared memory, written by bulk \
             copies or before a proxy fence, and stay unchanged until the product has been waited for.")]
         #[gpu_only]
-        pub unsafe fn $name(&mut self, a: Tile, b: Tile, add: bool) {
+        pub unsafe fn $name<const A: bool, const B: bool>(&mut self, a: Tile<A>, b: Tile<B>, add: bool) {
             // SAFETY: the caller upholds this function's contract.
             unsafe {
                 core::arch::asm!(
                     "{{ .reg .pred add; setp.ne.b32 add, {add}, 0;",
                     concat!("wgmma.mma_async.sync.aligned.m64n", $columns, "k16.f32.", $type, ".", $type),
                     concat!("{{", "{", $first, "}", $(", {", $register, "}",)* "}},"),
-                    "{a}, {b}, add, 1, 1, 0, 0; }}",
+                    "{a}, {b}, add, 1, 1, {across_a}, {across_b}; }}",
                     inout(reg32) self.0[$first], $(inout(reg32) self.0[$register],)*
                     a = in(reg64) a.0, b = in(reg64) b.0, add = in(reg32) u32::from(add),
+                    across_a = const A as u32, across_b = const B as u32,
                     options(nostack, preserves_flags));
             }
         }

@@ -266,8 +266,8 @@ mod tests {
             Array::U32(vec![7; 100]),
             Array::I64(vec![-1]),
             Array::U64(vec![u64::MAX]),
-            Array::Bytes(Dtype::U8, vec![1, 2, 3]),
-            Array::Bytes(Dtype::F16, vec![0, 60]),
+            Array::U8(vec![1, 2, 3]),
+            Array::F16(vec![half::f16::ONE]),
         ];
         let folder = tempfile::tempdir().expect("a folder");
         for array in arrays {
@@ -303,8 +303,8 @@ mod tests {
             ("'<i2'", &[0xff, 0xff], Stored::I16, Array::I32(vec![-1])),
             ("'<u2'", &[0xff, 0xff], Stored::U16, Array::U32(vec![65535])),
             ("'|b1'", &[1, 0], Stored::Bool, Array::U32(vec![1, 0])),
-            ("'<V2'", &[0x80, 0x3f], Dtype::Bf16.into(), Array::Bytes(Dtype::Bf16, vec![0x80, 0x3f])),
-            ("'bfloat16'", &[0x80, 0x3f], Dtype::Bf16.into(), Array::Bytes(Dtype::Bf16, vec![0x80, 0x3f])),
+            ("'<V2'", &[0x80, 0x3f], Dtype::Bf16.into(), Array::Bf16(vec![half::bf16::ONE])),
+            ("'bfloat16'", &[0x80, 0x3f], Dtype::Bf16.into(), Array::Bf16(vec![half::bf16::ONE])),
         ] {
             let n = data.len() / stored.size();
             let (_folder, path) = file(descr, "False", &format!("({n},)"), data);

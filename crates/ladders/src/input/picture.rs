@@ -5,7 +5,7 @@ use super::replace::replace;
 use super::stored::Loaded;
 use crate::error::{Error, Result};
 use image::{ExtendedColorType, ImageFormat, ImageReader};
-use rustwarp::element::{Array, Dtype};
+use rustwarp::element::Array;
 use rustwarp::tensor::{self, Tensor};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek};
@@ -42,7 +42,7 @@ pub(super) fn read_from<S: BufRead + Seek>(path: &Path, open: impl Fn() -> std::
         (true, false) => (None, picture.into_luma8().into_raw()),
     };
     let shape: Vec<_> = [height as usize, width as usize].into_iter().chain(channels).collect();
-    let tensor = Tensor::new(&shape, Array::Bytes(Dtype::U8, bytes))?;
+    let tensor = Tensor::new(&shape, Array::U8(bytes))?;
     let mut loaded = Loaded { is_picture: true, ..Loaded::new(path.display().to_string(), tensor) };
     let bits = colour.bits_per_pixel() / u16::from(colour.channel_count());
     if bits > 8 {
@@ -74,7 +74,7 @@ pub fn write(path: &Path, picture: &Tensor) -> Result<()> {
         }
     };
     let bytes = match picture.data() {
-        Array::Bytes(Dtype::U8, bytes) => bytes.clone(),
+        Array::U8(bytes) => bytes.clone(),
         Array::F32(values) => values.iter().map(|x| x.round() as u8).collect(),
         Array::F64(values) => values.iter().map(|x| x.round() as u8).collect(),
         other => {
@@ -94,6 +94,7 @@ pub fn write(path: &Path, picture: &Tensor) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustwarp::element::Dtype;
 
     fn read(path: &Path) -> Result<Tensor> {
         super::read(path).map(|loaded| loaded.into_tensor().0)
@@ -105,7 +106,7 @@ mod tests {
         let path = folder.path().join("x.png");
         for shape in [&[2, 3][..], &[3, 2, 3], &[3, 2, 4]] {
             let bytes: Vec<u8> = (0..shape.iter().product::<usize>()).map(|i| 7 * i as u8).collect();
-            let picture = Tensor::new(shape, Array::Bytes(Dtype::U8, bytes)).expect("a picture");
+            let picture = Tensor::new(shape, Array::U8(bytes)).expect("a picture");
             write(&path, &picture).expect("written");
             assert_eq!(read(&path).expect("read"), picture);
         }
@@ -120,9 +121,9 @@ mod tests {
         image::RgbaImage::from_pixel(2, 1, Rgba([1, 2, 3, 255])).save(&path).expect("written");
         assert_eq!((read().tensor.shape(), read().notes.len()), (&[1, 2, 3][..], 0));
         image::RgbaImage::from_pixel(2, 1, Rgba([1, 2, 3, 7])).save(&path).expect("written");
-        assert_eq!(read().tensor.data(), &Array::Bytes(Dtype::U8, vec![1, 2, 3, 7, 1, 2, 3, 7]));
+        assert_eq!(read().tensor.data(), &Array::U8(vec![1, 2, 3, 7, 1, 2, 3, 7]));
         image::GrayAlphaImage::from_pixel(1, 1, LumaA([5, 9])).save(&path).expect("written");
-        assert_eq!(read().tensor.data(), &Array::Bytes(Dtype::U8, vec![5, 5, 5, 9]));
+        assert_eq!(read().tensor.data(), &Array::U8(vec![5, 5, 5, 9]));
         let transparent = Tensor::new(&[1, 1, 4], Array::zeros(Dtype::U8, 4)).expect("a picture");
         let jpeg = write(Path::new("x.jpg"), &transparent).expect_err("JPEG has no alpha").to_string();
         assert!(jpeg.contains(".png"), "{jpeg}");
@@ -135,7 +136,7 @@ mod tests {
         let deep = image::ImageBuffer::<image::Luma<u16>, _>::from_pixel(2, 1, image::Luma([0x1234]));
         deep.save(&path).expect("written");
         let loaded = super::read(&path).expect("read");
-        assert_eq!(loaded.tensor.data(), &Array::Bytes(Dtype::U8, vec![0x12, 0x12]));
+        assert_eq!(loaded.tensor.data(), &Array::U8(vec![0x12, 0x12]));
         assert!(loaded.notes[0].contains("x.png has 16 bits per channel"), "{:?}", loaded.notes);
     }
 
@@ -145,7 +146,7 @@ mod tests {
         let path = folder.path().join("x.png");
         let values = Array::F32(vec![-3.0, 0.6, 254.4, 300.0, f32::NAN, 12.0]);
         write(&path, &Tensor::new(&[2, 3], values).expect("a picture")).expect("written");
-        let wanted = Array::Bytes(Dtype::U8, vec![0, 1, 254, 255, 0, 12]);
+        let wanted = Array::U8(vec![0, 1, 254, 255, 0, 12]);
         assert_eq!(read(&path).expect("read").into_data(), wanted);
     }
 

@@ -151,15 +151,15 @@ fn widened(tensor: Tensor, dtype: Dtype) -> Result<Tensor> {
     if tensor.dtype() == dtype {
         return Ok(tensor);
     }
-    let halves = |bytes: &[u8], widen: fn([u8; 2]) -> f64| -> Vec<Value> {
-        bytes.chunks_exact(2).map(|pair| Value::Float(widen([pair[0], pair[1]]))).collect()
-    };
+    fn all<T: rustwarp::element::Scalar>(values: &[T]) -> Vec<Value> {
+        values.iter().map(|x| x.value()).collect()
+    }
     let values: Vec<Value> = match tensor.data() {
-        Array::I32(values) => values.iter().map(|&x| Value::Int(x.into())).collect(),
-        Array::U32(values) => values.iter().map(|&x| Value::Int(x.into())).collect(),
-        Array::Bytes(Dtype::U8, bytes) => bytes.iter().map(|&x| Value::Int(x.into())).collect(),
-        Array::Bytes(Dtype::F16, bytes) => halves(bytes, |pair| half::f16::from_le_bytes(pair).into()),
-        Array::Bytes(_, bytes) => halves(bytes, |pair| half::bf16::from_le_bytes(pair).into()),
+        Array::I32(values) => all(values),
+        Array::U32(values) => all(values),
+        Array::U8(values) => all(values),
+        Array::F16(values) => all(values),
+        Array::Bf16(values) => all(values),
         other => return Err(Error::Usage(format!("{} cannot be converted to {dtype}", other.dtype()))),
     };
     rustwarp::with_dtype!(dtype, T => {

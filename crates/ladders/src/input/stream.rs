@@ -51,7 +51,7 @@ fn of_bytes(name: &Path, bytes: Vec<u8>, dtype: Option<Dtype>, fit: &dyn Fn(u64)
     }
     let label = name.display().to_string();
     if dtype == Some(Dtype::U8) {
-        return Ok(Loaded::new(label, Array::Bytes(Dtype::U8, bytes).into()));
+        return Ok(Loaded::new(label, Array::U8(bytes).into()));
     }
     let is_text = bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
     match (std::str::from_utf8(&bytes), dtype) {
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(read(b"1 2,3\n", None).expect("text"), Array::F32(vec![1.0, 2.0, 3.0]));
         assert_eq!(read(b"1 2,3\n", Some(Dtype::U64)).expect("text"), Array::U64(vec![1, 2, 3]));
         assert_eq!(read(b"x,y\n1,2\n3,4\n", None).expect("a table"), Array::F32(vec![1.0, 2.0, 3.0, 4.0]));
-        assert_eq!(read(b"1 2", Some(Dtype::U8)).expect("bytes"), Array::Bytes(Dtype::U8, b"1 2".to_vec()));
+        assert_eq!(read(b"1 2", Some(Dtype::U8)).expect("bytes"), Array::U8(b"1 2".to_vec()));
         assert_eq!(read(&[0, 0, 128, 63], Some(Dtype::F32)).expect("raw"), Array::F32(vec![1.0]));
         assert!(read(&[0, 0, 128, 63], None).expect_err("no type").to_string().contains("--dtype"));
         assert!(read(&[0, 0, 128], Some(Dtype::F32)).is_err());

@@ -93,7 +93,7 @@ fn numbers<'w>(path: &Path, words: impl Iterator<Item = (u64, &'w str)>, dtype: 
     }, else => match dtype {
         Dtype::U8 => {
             let bytes = words.map(|(line, word)| word.parse::<u8>().map_err(|_| no_number(line, word)));
-            Ok(Array::Bytes(dtype, bytes.collect::<Result<_>>()?))
+            Ok(Array::U8(bytes.collect::<Result<_>>()?))
         }
         other => Err(Error::input(path, format!("text holds f32 f64 i32 u32 i64 u64, not {other}: use a .npy or raw \
             file"))),
@@ -148,7 +148,7 @@ mod tests {
         let error = vector(path, "1 2\n\n3 x", Dtype::F32).expect_err("no number").to_string();
         assert!(error.contains("line 3: `x` is no f32"), "{error}");
         let bytes = table(path, "1,255", Dtype::U8).expect("bytes").0;
-        assert_eq!(bytes.into_data(), Array::Bytes(Dtype::U8, vec![1, 255]));
+        assert_eq!(bytes.into_data(), Array::U8(vec![1, 255]));
     }
 
     #[test]

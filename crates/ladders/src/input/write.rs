@@ -117,9 +117,6 @@ fn words(tensor: &Tensor) -> Vec<String> {
     fn all<T: Scalar>(values: &[T], narrow: bool) -> Vec<String> {
         values.iter().map(|value| number(value.value(), narrow)).collect()
     }
-    let halves = |bytes: &[u8], widen: fn([u8; 2]) -> f32| -> Vec<String> {
-        bytes.chunks_exact(2).map(|pair| number(Value::Float(widen([pair[0], pair[1]]).into()), true)).collect()
-    };
     match tensor.data() {
         Array::F32(values) => all(values, true),
         Array::F64(values) => all(values, false),
@@ -127,9 +124,9 @@ fn words(tensor: &Tensor) -> Vec<String> {
         Array::U32(values) => all(values, false),
         Array::I64(values) => all(values, false),
         Array::U64(values) => all(values, false),
-        Array::Bytes(Dtype::F16, bytes) => halves(bytes, |pair| half::f16::from_le_bytes(pair).into()),
-        Array::Bytes(Dtype::Bf16, bytes) => halves(bytes, |pair| half::bf16::from_le_bytes(pair).into()),
-        Array::Bytes(_, bytes) => all(bytes, false),
+        Array::U8(values) => all(values, false),
+        Array::F16(values) => all(values, true),
+        Array::Bf16(values) => all(values, true),
     }
 }
 
@@ -175,7 +172,7 @@ mod tests {
         }
         let vector = Tensor::from(Array::I32(vec![1, -2]));
         assert_eq!(written("x.csv", &vector).expect("written"), b"1\n-2\n");
-        let half = Tensor::from(Array::Bytes(Dtype::Bf16, vec![0x80, 0x3f]));
+        let half = Tensor::from(Array::Bf16(vec![half::bf16::ONE]));
         assert_eq!(written("x.json", &half).expect("written"), b"[1]\n");
     }
 

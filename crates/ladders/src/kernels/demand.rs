@@ -70,14 +70,10 @@ impl Demand<'_> {
 /// The generator's numbers. Bytes are the low bytes of u64; half-precision floats are rounded from f32.
 fn random(dtype: Dtype, len: usize, seed: u64) -> Array {
     with_dtype!(dtype, T => <T as rustwarp::element::Scalar>::wrap(generate::<T>(len, seed)), else => match dtype {
-        Dtype::U8 => Array::Bytes(dtype, generate_with(len, seed, |x| x as u8)),
-        Dtype::F16 => halves(dtype, len, seed, |x| half::f16::from_f32(x).to_le_bytes()),
-        _ => halves(dtype, len, seed, |x| half::bf16::from_f32(x).to_le_bytes()),
+        Dtype::F16 => Array::F16(generate(len, seed).into_iter().map(half::f16::from_f32).collect()),
+        Dtype::Bf16 => Array::Bf16(generate(len, seed).into_iter().map(half::bf16::from_f32).collect()),
+        _ => Array::U8(generate_with(len, seed, |x| x as u8)),
     })
-}
-
-fn halves(dtype: Dtype, len: usize, seed: u64, narrow: fn(f32) -> [u8; 2]) -> Array {
-    Array::Bytes(dtype, generate::<f32>(len, seed).into_iter().flat_map(narrow).collect())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Entries of the PTX, with the parameters that their launchers pass.
 
-use cuda_std::launch::{Call, PtrMut, Slice, SliceMut};
+use cuda_std::launch::{Call, Ptr, PtrMut, Slice, SliceMut};
+use cuda_std::memory::TensorMap;
 use serde::{Serialize, Serializer};
 
 /// An `.entry` in the PTX, with the parameters that its launcher passes.
@@ -58,6 +59,19 @@ impl<T> Nothing for SliceMut<'static, T> {
     }
 }
 
+impl<T> Nothing for Ptr<'static, T> {
+    fn nothing() -> Self {
+        // SAFETY: the call is not launched.
+        unsafe { Self::new(0) }
+    }
+}
+
+impl Nothing for TensorMap {
+    fn nothing() -> Self {
+        Self::new([0; 16])
+    }
+}
+
 impl<T> Nothing for PtrMut<'static, T> {
     fn nothing() -> Self {
         // SAFETY: the call is not launched.
@@ -91,6 +105,7 @@ launchers!(A B C D);
 launchers!(A B C D E);
 launchers!(A B C D E G);
 launchers!(A B C D E G H);
+launchers!(A B C D E G H I J K);
 launchers!(A B C D E G H I J K L);
 
 #[cfg(test)]

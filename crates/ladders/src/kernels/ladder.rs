@@ -177,7 +177,11 @@ pub(crate) fn merge(ladders: impl IntoIterator<Item = Resolved>) -> Vec<VariantI
     let mut ladders = ladders.into_iter().map(|ladder| ladder.variants());
     let mut all = ladders.next().unwrap_or_default();
     for variants in ladders {
-        all.iter_mut().zip(variants).for_each(|(row, variant)| row.entries.extend(variant.entries));
+        // A kernel that does not depend on the type is one entry.
+        all.iter_mut().zip(variants).for_each(|(row, variant)| {
+            let new: Vec<_> = variant.entries.into_iter().filter(|entry| !row.entries.contains(entry)).collect();
+            row.entries.extend(new);
+        });
     }
     all
 }

@@ -7,8 +7,10 @@ use super::options::Simulation;
 use super::sampling::Sampling;
 use super::shape::Shape;
 use super::streams::Streams;
+use super::tensor_map::TensorLayout;
 use crate::error::{Error, Result};
 use cuda_std::launch::Call;
+use cuda_std::memory::TensorMap;
 use std::sync::Arc;
 
 /// A stream of a device: memory, modules, launches, and a clock. “Stream order” is the order of the calls.
@@ -140,6 +142,13 @@ pub unsafe trait Backend: Send + Sync {
     /// # Safety
     /// `texture` of this device returned the handle, and the caller does not use it again.
     unsafe fn free_texture(&self, handle: u64);
+
+    /// Makes a tensor map, which a kernel takes as a [`TensorMap`](cuda_std::memory::TensorMap).
+    ///
+    /// # Errors
+    /// [`Error::Argument`] with the rule that the layout breaks; on a GPU, [`Error::Device`] if its driver makes none
+    /// (before CUDA 12).
+    fn tensor_map(&self, layout: &TensorLayout) -> Result<TensorMap>;
 
     /// Starts a kernel, in stream order.
     ///

@@ -20,6 +20,7 @@ mod shape;
 mod sim;
 mod stream;
 mod streams;
+mod tensor_map;
 pub mod texture;
 mod units;
 
@@ -43,5 +44,6 @@ pub use queue::Queue;
 pub(crate) use queue::{Use, Used, keep};
 pub use shape::Shape;
 pub use streams::{RawStream, Streams};
+pub use tensor_map::TensorLayout;
 pub use texture::{Sampling, Texture};
 pub use units::{extent_text, human};

@@ -8,6 +8,7 @@ mod convergence;
 mod cpu;
 mod debug;
 mod floats;
+mod maps;
 mod memory;
 mod scopes;
 mod size;
@@ -41,6 +42,7 @@ pub(super) struct Passed {
 /// A sentence about the kernel crate, where it breaks a rule of the device.
 pub(super) fn run(module: &str, settings: &Settings<'_>) -> Result<Passed, String> {
     let module = bounds::apply(module)?;
+    let module = maps::apply(&module)?;
     let placed = memory::place(&scopes::flatten(&module, settings.debug))?;
     let mut groups = convergence::function_groups(&placed.module);
     groups.sort_unstable();

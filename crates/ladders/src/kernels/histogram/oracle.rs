@@ -40,8 +40,8 @@ fn count(data: &Array, question: &Question) -> Vec<u64> {
         }
     };
     match data {
-        Array::Bytes(_, text) if question.letters => text.iter().filter_map(|&byte| group(byte)).for_each(add),
-        Array::Bytes(_, bytes) => bytes.iter().for_each(|&byte| add(byte.into())),
+        Array::U8(text) if question.letters => text.iter().filter_map(|&byte| group(byte)).for_each(add),
+        Array::U8(bytes) => bytes.iter().for_each(|&byte| add(byte.into())),
         Array::U32(keys) => keys.iter().for_each(|&key| add(key as usize)),
         Array::F32(values) => {
             let [low, high, scale] = question.range.map(|x| x as f32);
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn letters_of_a_sentence() {
-        let text = Array::Bytes(Dtype::U8, b"The quick brown fox jumps over the lazy dog. {|}~@[`".to_vec());
+        let text = Array::U8(b"The quick brown fox jumps over the lazy dog. {|}~@[`".to_vec());
         let question = Question { bins: 7, letters: true, range: [0.0; 3] };
         // a b c d, e e e f g h h, i j k l, m n o o o o p, q r r s t t, u u v w x, y z
         assert_eq!(count(&text, &question), [4, 7, 4, 7, 6, 5, 2]);
@@ -102,7 +102,7 @@ mod tests {
     fn keys_that_have_no_bin_are_not_counted() {
         let question = Question { bins: 2, letters: false, range: [0.0; 3] };
         assert_eq!(count(&Array::U32(vec![0, 1, 1, 2, u32::MAX]), &question), [1, 2]);
-        assert_eq!(count(&Array::Bytes(Dtype::U8, vec![0, 1, 2, 255]), &question), [1, 1]);
+        assert_eq!(count(&Array::U8(vec![0, 1, 2, 255]), &question), [1, 1]);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Reference products, computed in wider arithmetic on all cores.
 //!
-//! - f32: products are exact in f64, and added in f64.
+//! - f32, f16 and bf16: products are exact in f64, and added in f64.
 //! - f64: products and sums keep their rounding errors in a second f64 (Ogita, Rump and Oishi, "Accurate Sum and Dot
 //!   Product", 2005: Dot2), as if computed in twice the precision.
 //!
-//! An element passes if it is within `K * epsilon * sum of |a| |b|` of the reference, plus the reference's own error
-//! bound. Up to 2^33 multiplications, every element is compared. For larger products, which would take a host too long,
-//! two checks replace the comparison:
+//! An element passes if it is within `K * epsilon * sum of |a| |b|` of the reference (f32's epsilon for f16 and bf16,
+//! whose results are rounded once more), plus the reference's own error bound. Up to 2^33 multiplications, every
+//! element is compared. For larger products, which would take a host too long, two checks replace the comparison:
 //! - every 32 neighbours of a row are added up, and the sum is compared with the row of A times the sum of the 32
 //!   columns of B, within the sum of the elements' bounds (after Freivalds, 1977). Thus every element is covered: each
 //!   must be finite, and none may differ by more than about 32 bounds;
@@ -16,9 +16,8 @@ use crate::compare::{Expected, Verdict};
 use crate::error::Result;
 use crate::kernels::problem::epsilon;
 use crate::kernels::{Oracle, Problem, Wrong};
-use kernels_gpu::matmul::Factor;
 use rayon::prelude::*;
-use rustwarp::element::{Scalar, Value};
+use rustwarp::element::{Dtype, Scalar, Value};
 use rustwarp::matmul::Sizes;
 use rustwarp::tensor::Tensor;
 use std::ops::Range;
@@ -40,12 +39,12 @@ const U: f64 = f64::EPSILON / 2.0;
 ///
 /// # Errors
 /// [`Error`](crate::Error) for operands of another type.
-pub fn oracle<T: Factor + Scalar>(problem: Problem<'_>, sizes: Sizes) -> Result<Oracle<'_>> {
+pub fn oracle<T: Scalar>(problem: Problem<'_>, sizes: Sizes) -> Result<Oracle<'_>> {
     let all = sizes.m as u128 * sizes.n as u128 * sizes.k as u128 <= ALL;
     prepared::<T>(problem, sizes, all)
 }
 
-fn prepared<T: Factor + Scalar>(problem: Problem<'_>, sizes: Sizes, all: bool) -> Result<Oracle<'_>> {
+fn prepared<T: Scalar>(problem: Problem<'_>, sizes: Sizes, all: bool) -> Result<Oracle<'_>> {
     let Sizes { m, n, k, transposed } = sizes;
     let (a, b) = (problem.view::<T>(0)?, problem.view::<T>(1)?);
     let (rows, columns) = (lines(a, m, k, !transposed[0]), lines(b, n, k, transposed[1]));
@@ -75,7 +74,7 @@ struct Product<'a, T> {
     groups: Option<Groups>,
 }
 
-impl<T: Factor + Scalar> Product<'_, T> {
+impl<T: Scalar> Product<'_, T> {
     fn judge(&self, result: &Tensor, depth: u64) -> Verdict {
         let Some(elements) = self.elements(result) else {
             return Verdict { verified: false, error: f64::NAN };
@@ -84,7 +83,7 @@ impl<T: Factor + Scalar> Product<'_, T> {
         let elements_close = Verdict::of_all(compared.map(|(_, have, expected)| expected.judge(have)));
         match &self.groups {
             Some(groups) if elements_close.verified => {
-                let verdicts = groups.compared(elements, self.sizes.n, self.relative(depth), largest::<T>());
+                let verdicts = groups.compared(elements, self.sizes.n, self.relative(depth));
                 let Verdict { verified, error } = Verdict::of_all(verdicts.map(|(_, verdict)| verdict));
                 if verified { elements_close } else { Verdict { verified, error } }
             }
@@ -97,7 +96,7 @@ impl<T: Factor + Scalar> Product<'_, T> {
         let elements = self.elements(result)?;
         let of_group = || {
             let n = self.sizes.n;
-            let mut sums = self.groups.as_ref()?.compared(elements, n, self.relative(depth), largest::<T>());
+            let mut sums = self.groups.as_ref()?.compared(elements, n, self.relative(depth));
             let (group, _) = sums.find(|(_, verdict)| !verdict.verified)?;
             let terms = self.terms(group.row, group.column..n.min(group.column + GROUP));
             Wrong::first(self.compared(elements, &terms, depth))
@@ -118,13 +117,15 @@ impl<T: Factor + Scalar> Product<'_, T> {
         let relative = self.relative(depth) + reference_error;
         terms.iter().map(move |term| {
             let index = term.row * n + term.column;
-            (index, elements[index].value(), term.expect(relative, largest::<T>()))
+            (index, elements[index].value(), term.expect::<T>(relative, 1))
         })
     }
 
     /// Error bound of an element relative to its sum of magnitudes.
     fn relative(&self, depth: u64) -> f64 {
-        depth as f64 * epsilon(T::DTYPE)
+        // Sums of 16-bit floats are f32.
+        let sums = if size_of::<T>() == 2 { Dtype::F32 } else { T::DTYPE };
+        depth as f64 * epsilon(sums)
     }
 
     /// Expected values of neighbours in a row.
@@ -142,7 +143,22 @@ impl<T: Factor + Scalar> Product<'_, T> {
 
 /// Largest number of the type; partial sums beyond it may overflow.
 fn largest<T: Scalar>() -> f64 {
-    if size_of::<T>() == 4 { f64::from(f32::MAX) } else { f64::MAX }
+    match T::DTYPE {
+        Dtype::F16 => half::f16::MAX.into(),
+        Dtype::Bf16 => half::bf16::MAX.into(),
+        Dtype::F32 => f32::MAX.into(),
+        _ => f64::MAX,
+    }
+}
+
+/// Error of the rounding of a sum to the type of the result, relative to it and, for subnormal numbers, absolute. None
+/// if the sum is of this type.
+fn rounding<T: Scalar>() -> (f64, f64) {
+    match T::DTYPE {
+        Dtype::F16 => (epsilon(Dtype::F16) / 2.0, f64::powi(2.0, -25)),
+        Dtype::Bf16 => (epsilon(Dtype::Bf16) / 2.0, f64::powi(2.0, -134)),
+        _ => (0.0, 0.0),
+    }
 }
 
 /// A factor in f64, with the `k` elements of a row of A, or a column of B, next to each other.
@@ -208,13 +224,15 @@ impl Terms {
 }
 
 impl Term {
-    /// Expects the value within `relative` times the sum of magnitudes, plus the rounding of products below the normal
-    /// numbers.
-    fn expect(&self, relative: f64, largest: f64) -> Expected {
+    /// Expects the value, of this number of elements, within `relative` times the sum of magnitudes, plus the rounding
+    /// to the type.
+    fn expect<T: Scalar>(&self, relative: f64, elements: usize) -> Expected {
+        let of_sums = relative * self.magnitude;
+        let (of_value, smallest) = rounding::<T>();
         Expected {
             value: Value::Float(self.value),
-            tolerance: relative * self.magnitude,
-            may_overflow: self.magnitude > largest,
+            tolerance: of_sums + of_value * (self.value.abs() + of_sums) + smallest * elements as f64,
+            may_overflow: self.magnitude > largest::<T>(),
         }
     }
 }
@@ -247,22 +265,16 @@ impl Groups {
     }
 
     /// Each group with the verdict on its sum. `relative`: error bound of an element relative to its sum of magnitudes.
-    fn compared<T: Scalar>(
-        &self,
-        elements: &[T],
-        n: usize,
-        relative: f64,
-        largest: f64,
-    ) -> impl Iterator<Item = (&Term, Verdict)> {
-        // Sums of columns, of products and of results are rounded too.
-        let relative = relative + (self.k + 2 * GROUP) as f64 * 2.0 * U;
+    fn compared<T: Scalar>(&self, elements: &[T], n: usize, relative: f64) -> impl Iterator<Item = (&Term, Verdict)> {
+        // Sums of columns, of products and of results are rounded too, and so is every element.
+        let relative = relative + (self.k + 2 * GROUP) as f64 * 2.0 * U + rounding::<T>().0;
         self.terms.iter().map(move |term| {
             let end = n.min(term.column + GROUP);
             let sum = elements[term.row * n + term.column..term.row * n + end].iter().map(|x| match x.value() {
                 Value::Float(x) => x,
                 Value::Int(x) => x as f64,
             });
-            (term, term.expect(relative, largest).judge(Value::Float(sum.sum())))
+            (term, term.expect::<T>(relative, GROUP).judge(Value::Float(sum.sum())))
         })
     }
 }

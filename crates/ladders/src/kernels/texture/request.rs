@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn a_fourth_channel_makes_three_four() {
         let three = request(&[2, 2, 3], Dtype::U8, &[]).expect("a request");
-        let padded = three.padded(&Array::Bytes(Dtype::U8, (1..=12).collect())).into_owned();
+        let padded = three.padded(&Array::U8((1..=12).collect())).into_owned();
         assert_eq!(padded, [1, 2, 3, 0, 4, 5, 6, 0, 7, 8, 9, 0, 10, 11, 12, 0]);
     }
 }

@@ -12,6 +12,7 @@ mod order;
 mod pool;
 mod queue;
 mod streams;
+mod tensor_map;
 mod texture;
 
 use super::allocation::Foreign;
@@ -22,10 +23,12 @@ use super::observed::Observed;
 use super::sampling::Sampling;
 use super::shape::Shape;
 use super::streams::{RawStream, Streams};
+use super::tensor_map::TensorLayout;
 use crate::error::{Error, Result};
 use context::{Card, Current};
 use cuda_driver::sys;
 use cuda_std::launch::Call;
+use cuda_std::memory::TensorMap;
 use errors::check;
 use queue::Queue;
 use std::sync::Arc;
@@ -179,6 +182,10 @@ unsafe impl Backend for Gpu {
             // SAFETY: this function has the same contract.
             unsafe { current.free_texture(handle) };
         }
+    }
+
+    fn tensor_map(&self, layout: &TensorLayout) -> Result<TensorMap> {
+        self.select()?.tensor_map(layout)
     }
 
     unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {

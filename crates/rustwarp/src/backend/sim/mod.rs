@@ -4,6 +4,7 @@
 mod entries;
 mod report;
 mod streams;
+pub(super) mod tensor_map;
 mod texture;
 
 use super::capacity::host_memory;
@@ -15,18 +16,19 @@ use super::options::{Atomics, Checkers, Checks, Printed, SameValue, Simulation, 
 use super::sampling::Sampling;
 use super::shape::Shape;
 use super::streams::Streams;
+use super::tensor_map::TensorLayout;
 use super::units::human;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::sync::lock;
 use cuda_std::launch::Call;
+use cuda_std::memory::TensorMap;
 pub(super) use entries::entries;
 use report::{explain, explain_in, finding};
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use streams::Step;
-use texture::texture;
 
 /// Number of multiprocessors that grids are sized for: the same on every machine, so that float sums are the same too.
 const MULTIPROCESSORS: u32 = 16;
@@ -225,19 +227,7 @@ unsafe impl Backend for Sim {
     }
 
     fn texture(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<u64> {
-        let address = self.alloc(texels.len() as u64, 256, name)?;
-        let made = self.shared.write(address, texels).and_then(|()| {
-            let made = lock(&self.shared.machine).texture(&texture(sampling, address));
-            made.map_err(|stop| explain(&stop, &format!("making the texture `{name}`")))
-        });
-        match made {
-            Ok(handle) => {
-                lock(&self.shared.textures).insert(handle, address);
-            }
-            // SAFETY: the memory was allocated above, and its address is not stored anywhere.
-            Err(_) => unsafe { self.free(address) },
-        }
-        made
+        self.make_texture(sampling, texels, name)
     }
 
     unsafe fn free_texture(&self, handle: u64) {
@@ -246,6 +236,10 @@ unsafe impl Backend for Sim {
             // SAFETY: `alloc` returned the address for this texture alone, which does not exist any more.
             unsafe { self.free(address) };
         }
+    }
+
+    fn tensor_map(&self, layout: &TensorLayout) -> Result<TensorMap> {
+        tensor_map::tensor_map(layout)
     }
 
     unsafe fn launch(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {

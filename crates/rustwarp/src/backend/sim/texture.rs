@@ -1,9 +1,33 @@
-//! Descriptions of textures for the simulator.
+//! Textures of the simulator, with its descriptions of them.
 
+use super::Sim;
+use super::report::explain;
+use crate::backend::Backend;
 use crate::backend::sampling::{AddressMode, Channel, Filter, Layout, Sampling};
+use crate::error::Result;
+use crate::sync::lock;
+
+impl Sim {
+    /// Creates a texture: see [`Backend::texture`].
+    pub(super) fn make_texture(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<u64> {
+        let address = self.alloc(texels.len() as u64, 256, name)?;
+        let made = self.shared.write(address, texels).and_then(|()| {
+            let made = lock(&self.shared.machine).texture(&texture(sampling, address));
+            made.map_err(|stop| explain(&stop, &format!("making the texture `{name}`")))
+        });
+        match made {
+            Ok(handle) => {
+                lock(&self.shared.textures).insert(handle, address);
+            }
+            // SAFETY: the memory was allocated above, and its address is not stored anywhere.
+            Err(_) => unsafe { self.free(address) },
+        }
+        made
+    }
+}
 
 /// Describes the texture whose texels are at `address`.
-pub(super) fn texture(sampling: &Sampling, address: u64) -> ptx_sim::texture::Texture {
+fn texture(sampling: &Sampling, address: u64) -> ptx_sim::texture::Texture {
     use ptx_sim::texture as sim;
     let extent = sampling.extent();
     let layout = match sampling.layout {

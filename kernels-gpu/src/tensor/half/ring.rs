@@ -1,0 +1,147 @@
+//! The ring of stages in shared memory between the thread that copies and the warpgroups that multiply, and the room
+//! from which the product is stored.
+
+use super::Accumulator;
+use core::marker::PhantomData;
+use cuda_std::memory::{Mbarrier, SharedAddress, fence_init};
+use cuda_std::warpgroup::Tile;
+
+/// Rows of a block's tile.
+pub const ROWS: u32 = 64 * WARPGROUPS;
+
+/// Elements of the depth in a stage: a row of 128 bytes.
+pub const DEPTH: u32 = 64;
+
+/// Warpgroups that multiply.
+pub const WARPGROUPS: u32 = 2;
+
+/// Bytes of a tile of A.
+const A_STAGE: u32 = ROWS * DEPTH * 2;
+
+/// Rows of 64 columns that a warp stores at a time.
+pub const COPY_ROWS: u32 = 16;
+
+/// Stores of a warp that may still read shared memory while it writes the next.
+pub const COPIES: u32 = 2;
+
+/// Bytes of such a store.
+const COPY: u32 = COPY_ROWS * 128;
+
+/// Bytes of shared memory, with those that align the first stage.
+pub const fn shared<S: Accumulator>() -> u32 {
+    1024 + S::STAGES * stage::<S>() + WARPGROUPS * 4 * COPIES * COPY + 2 * S::STAGES * Mbarrier::SIZE
+}
+
+/// Bytes of a stage: a tile of A, then one of B.
+pub const fn stage<S: Accumulator>() -> u32 {
+    A_STAGE + S::COLUMNS * DEPTH * 2
+}
+
+/// The ring's places.
+pub struct Ring<S> {
+    first: SharedAddress,
+    sums: PhantomData<S>,
+}
+
+impl<S> Clone for Ring<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<S> Copy for Ring<S> {}
+
+/// A position in the ring: the stage, and the parity of the number of times that it has been used.
+pub struct Position<S> {
+    /// Number of the stage.
+    pub stage: u32,
+    /// Parity of the round.
+    pub parity: u32,
+    sums: PhantomData<S>,
+}
+
+impl<S: Accumulator> Position<S> {
+    /// The first stage in the first round.
+    pub const FIRST: Self = Self { stage: 0, parity: 0, sums: PhantomData };
+
+    /// Goes to the next stage.
+    #[inline(always)]
+    pub fn advance(&mut self) {
+        self.stage += 1;
+        if self.stage == S::STAGES {
+            (self.stage, self.parity) = (0, self.parity ^ 1);
+        }
+    }
+
+    /// The stage before.
+    #[inline(always)]
+    pub fn previous(&self) -> u32 {
+        if self.stage == 0 { S::STAGES - 1 } else { self.stage - 1 }
+    }
+}
+
+impl<S: Accumulator> Ring<S> {
+    /// The ring in shared memory from `start` on.
+    ///
+    /// # Safety
+    /// There are [`shared`] bytes.
+    #[inline(always)]
+    pub unsafe fn at(start: SharedAddress) -> Self {
+        Self { first: start.align_up(1024), sums: PhantomData }
+    }
+
+    /// Initialises the barriers.
+    ///
+    /// # Safety
+    /// One thread of the block calls it, and a barrier of the block follows.
+    #[inline(always)]
+    pub unsafe fn init(self) {
+        let mut stage = 0;
+        while stage < S::STAGES {
+            // SAFETY: the caller upholds this function's contract.
+            unsafe {
+                self.full(stage).init(1);
+                self.empty(stage).init(WARPGROUPS);
+            }
+            stage += 1;
+        }
+        fence_init();
+    }
+
+    /// The barrier that is passed when a stage is full.
+    #[inline(always)]
+    pub fn full(self, stage: u32) -> Mbarrier {
+        // SAFETY: the barriers follow the room for stores, aligned to 8.
+        unsafe { Mbarrier::at(self.store(WARPGROUPS * 4 * COPIES)).add(stage) }
+    }
+
+    /// The barrier that is passed when a stage can be filled again.
+    #[inline(always)]
+    pub fn empty(self, stage: u32) -> Mbarrier {
+        // SAFETY: the barriers follow those above.
+        unsafe { self.full(S::STAGES).add(stage) }
+    }
+
+    /// The tile of A in a stage.
+    #[inline(always)]
+    pub fn a(self, stage: u32) -> SharedAddress {
+        self.first.add(stage * self::stage::<S>())
+    }
+
+    /// The tile of B in a stage.
+    #[inline(always)]
+    pub fn b(self, stage: u32) -> SharedAddress {
+        self.a(stage).add(A_STAGE)
+    }
+
+    /// The rows of A in a stage that a warpgroup multiplies. They are 64 rows of 128 bytes in either order.
+    #[inline(always)]
+    pub fn rows_of_a(self, stage: u32, warpgroup: u32) -> SharedAddress {
+        self.a(stage).add(warpgroup * 64 * Tile::<false>::ROW)
+    }
+
+    /// The room of a warp's stores: numbers `COPIES * warp` and the next.
+    #[inline(always)]
+    pub fn store(self, number: u32) -> SharedAddress {
+        self.a(S::STAGES).add(number * COPY)
+    }
+}

@@ -1,0 +1,143 @@
+//! Products of f16 and bf16 on tensor cores, on the simulator: exact where they can be, within the bound elsewhere, and as
+//! IEEE says for infinities and NaN.
+#![expect(clippy::expect_used, reason = "a test stops at the first error")]
+
+use half::{bf16, f16};
+use rustwarp::backend::View;
+use rustwarp::element::Value;
+use rustwarp::half_matmul::{self, Half, half_matmul_into};
+use rustwarp::matmul::Sizes;
+use rustwarp::{Device, Error};
+
+/// Every storage order of the factors.
+const STORED: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
+
+fn sim() -> Device {
+    Device::sim().expect("the simulator")
+}
+
+fn value<T: Half>(x: T) -> f64 {
+    match x.value() {
+        Value::Float(x) => x,
+        Value::Int(x) => x as f64,
+    }
+}
+
+/// The element of row `i` and column `j` of a matrix that may be stored transposed.
+fn at<T: Half>(matrix: &[T], [rows, columns]: [usize; 2], transposed: bool, i: usize, j: usize) -> f64 {
+    value(matrix[if transposed { j * rows + i } else { i * columns + j }])
+}
+
+/// The product in f64, and the sums of absolute values.
+fn exact<T: Half>(a: &[T], b: &[T], sizes: Sizes) -> Vec<(f64, f64)> {
+    let Sizes { m, n, k, transposed } = sizes;
+    let element = |i: usize| {
+        let terms = (0..k).map(|l| at(a, [m, k], transposed[0], i / n, l) * at(b, [k, n], transposed[1], l, i % n));
+        terms.fold((0.0, 0.0), |(sum, absolute), term| (sum + term, absolute + term.abs()))
+    };
+    (0..m * n).map(element).collect()
+}
+
+fn product<T: Half>(device: &Device, a: &[T], b: &[T], sizes: Sizes) -> Vec<T> {
+    let (a, b) = (device.upload(a).expect("memory"), device.upload(b).expect("memory"));
+    device.half_matmul(&a, &b, sizes).and_then(|c| c.download()).expect("a product")
+}
+
+/// Multiples of 2^-8 in [-1, 1): they and their products are exact.
+fn random(n: usize, seed: u32) -> impl Iterator<Item = f32> {
+    let mut state = seed;
+    let next = move || {
+        state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+        (state >> 23) as f32 / 256.0 - 1.0
+    };
+    std::iter::repeat_with(next).take(n)
+}
+
+/// Every size of the tile, rows that need a copy and rows that do not.
+fn within_the_bound<T: Half>(round: fn(f32) -> T, rounding: f64) {
+    let device = sim();
+    for (m, n, k) in [(130, 72, 200), (67, 70, 131), (9, 16900, 16), (129, 12680, 8), (40, 8456, 24)] {
+        let (a, b): (Vec<T>, Vec<T>) = (random(m * k, 1).map(round).collect(), random(k * n, 2).map(round).collect());
+        for transposed in if m * n > 1 << 17 { &STORED[1..2] } else { &STORED[..] } {
+            let sizes = Sizes { m, n, k, transposed: *transposed };
+            let result = product(&device, &a, &b, sizes);
+            for (i, (&c, (sum, absolute))) in result.iter().zip(exact(&a, &b, sizes)).enumerate() {
+                let of_sum = (k + 16) as f64 * f64::from(f32::EPSILON) * absolute;
+                let bound = of_sum + rounding * (sum.abs() + of_sum);
+                let place = format!("{m}x{n}x{k} {transposed:?}, row {}, column {}", i / n, i % n);
+                assert!((value(c) - sum).abs() <= bound, "{place}: {} instead of {sum}", value(c));
+            }
+        }
+    }
+}
+
+#[test]
+fn products_of_f16_are_within_the_bound() {
+    within_the_bound(f16::from_f32, f64::powi(2.0, -11));
+}
+
+#[test]
+fn products_of_bf16_are_within_the_bound() {
+    within_the_bound(bf16::from_f32, f64::powi(2.0, -8));
+}
+
+#[test]
+fn small_integers_are_exact_and_ties_go_to_even() {
+    let device = sim();
+    // A row of 256 and a 1, 2 or 3: sums of 257 to 259 lie between two bf16, 256 and 258 or 258 and 260.
+    let (a, b) = ([bf16::ONE; 16], [[256.0; 8], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]]);
+    let b: Vec<bf16> = b.as_flattened().iter().map(|x| bf16::from_f32(*x)).collect();
+    let c = product(&device, &a, &b, Sizes { m: 8, n: 8, k: 2, ..Sizes::default() });
+    let rounded = [256.0, 258.0, 260.0, 260.0, 260.0, 262.0, 264.0, 264.0];
+    assert_eq!(c.chunks(8).next().expect("a row").iter().map(|x| x.to_f64()).collect::<Vec<_>>(), rounded);
+}
+
+#[test]
+fn infinities_nan_and_overflow_are_those_of_ieee() {
+    let device = sim();
+    let (m, n, k) = (66, 24, 80);
+    let mut a: Vec<f16> = random(m * k, 3).map(f16::from_f32).collect();
+    let mut b: Vec<f16> = random(k * n, 4).map(f16::from_f32).collect();
+    (a[3], a[k + 5], b[7]) = (f16::INFINITY, f16::NAN, f16::NEG_INFINITY);
+    a[2 * k..3 * k].fill(f16::MAX);
+    (0..k).for_each(|l| b[l * n + 2] = f16::ONE);
+    let sizes = Sizes { m, n, k, ..Sizes::default() };
+    let result = product(&device, &a, &b, sizes);
+    for (i, (&c, (sum, _))) in result.iter().zip(exact(&a, &b, sizes)).enumerate() {
+        let place = format!("row {}, column {}: {c} instead of {sum}", i / n, i % n);
+        assert_eq!(c.is_nan(), sum.is_nan(), "{place}");
+        if !sum.is_nan() && (sum.abs() > 65536.0 || sum.is_infinite()) {
+            assert!(c.is_infinite() && f64::from(c) * sum > 0.0, "{place}");
+        }
+    }
+    let bits = |c: &[f16]| c.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    assert_eq!(bits(&product(&device, &a, &b, sizes)), bits(&result), "the same bits in every run");
+}
+
+#[test]
+fn views_that_start_anywhere_and_products_without_terms() {
+    let device = sim();
+    let (m, n, k) = (17, 16, 24);
+    let (a, b): (Vec<f16>, Vec<f16>) =
+        (random(m * k + 1, 5).map(f16::from_f32).collect(), random(k * n + 1, 6).map(f16::from_f32).collect());
+    let (on_a, on_b) = (device.upload(&a).expect("memory"), device.upload(&b).expect("memory"));
+    let sizes = Sizes { m, n, k, ..Sizes::default() };
+    let mut c = device.zeros::<f16>(m * n).expect("memory");
+    let views: [View<'_, f16>; 2] = [on_a.view(1..).expect("a view"), on_b.view(1..).expect("a view")];
+    half_matmul_into(views[0], views[1], sizes, &mut c).expect("a product");
+    for (c, (sum, _)) in c.download().expect("elements").into_iter().zip(exact(&a[1..], &b[1..], sizes)) {
+        assert!((f64::from(c) - sum).abs() <= 1e-3 * sum.abs() + 1e-4, "{c} instead of {sum}");
+    }
+    let none = Sizes { m: 3, n: 5, k: 0, ..Sizes::default() };
+    assert_eq!(product::<f16>(&device, &[], &[], none), [f16::ZERO; 15]);
+    assert!(product::<f16>(&device, &[], &a[..k], Sizes { m: 0, n: 1, k, ..Sizes::default() }).is_empty());
+}
+
+#[test]
+fn wrong_sizes_are_refused() {
+    let device = sim();
+    let a = device.zeros::<bf16>(8).expect("memory");
+    let refused = |sizes| half_matmul::half_matmul(&a, &a, sizes).map(|_| ()).expect_err("refused");
+    assert!(matches!(refused(Sizes { m: 2, n: 2, k: 5, ..Sizes::default() }), Error::Mismatch(_)));
+    assert!(matches!(refused(Sizes { m: 1, n: 1, k: 1 << 31, ..Sizes::default() }), Error::Argument(_)));
+}
