@@ -1,5 +1,5 @@
-//! Products of f16 and bf16 on tensor cores, on the simulator: exact where they can be, within the bound elsewhere, and as
-//! IEEE says for infinities and NaN.
+//! Products of f16 and bf16 on tensor cores, on the simulator: exact where they can be, within the bound elsewhere, and
+//! as IEEE says for infinities and NaN.
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
 use half::{bf16, f16};
