@@ -143,7 +143,7 @@ pub unsafe trait Backend: Send + Sync {
     /// `texture` of this device returned the handle, and the caller does not use it again.
     unsafe fn free_texture(&self, handle: u64);
 
-    /// Makes a tensor map, which a kernel takes as a [`TensorMap`](cuda_std::memory::TensorMap).
+    /// Makes a tensor map, which a kernel takes as a [`TensorMap`].
     ///
     /// # Errors
     /// [`Error::Argument`] with the rule that the layout breaks; on a GPU, [`Error::Device`] if its driver makes none
