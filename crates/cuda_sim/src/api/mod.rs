@@ -22,6 +22,7 @@ mod pool;
 mod refused;
 mod start;
 mod stream;
+mod tensor;
 mod texture;
 mod user_object;
 
@@ -51,6 +52,7 @@ pub const SYMBOLS: &[&[Symbol]] = &[
     refused::SYMBOLS,
     start::SYMBOLS,
     stream::SYMBOLS,
+    tensor::SYMBOLS,
     texture::SYMBOLS,
     user_object::SYMBOLS,
 ];

@@ -31,6 +31,21 @@ unsafe extern "C" {
     pub fn cuDevicePrimaryCtxGetState(device: i32, flags: *mut u32, active: *mut i32) -> u32;
     pub fn cuSurfObjectCreate(surface: *mut u64, resource: *const [u64; 18]) -> u32;
     pub fn cuSurfObjectDestroy(surface: u64) -> u32;
+    pub fn cuTensorMapEncodeTiled(
+        map: *mut Map,
+        element: u32,
+        rank: u32,
+        address: u64,
+        sizes: *const u64,
+        strides: *const u64,
+        block: *const u32,
+        steps: *const u32,
+        interleave: u32,
+        swizzle: u32,
+        promotion: u32,
+        fill: u32,
+    ) -> u32;
+    pub fn cuTensorMapReplaceAddress(map: *mut Map, address: u64) -> u32;
     pub fn cuCtxSetCurrent(context: usize) -> u32;
     pub fn cuCtxGetCurrent(context: *mut usize) -> u32;
     pub fn cuCtxSynchronize() -> u32;
@@ -265,3 +280,8 @@ pub struct Copy2D {
     pub width: usize,
     pub height: usize,
 }
+
+/// `CUtensorMap`.
+#[repr(C, align(64))]
+#[derive(Clone, Copy)]
+pub struct Map(pub [u64; 16]);

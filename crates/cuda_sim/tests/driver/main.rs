@@ -23,6 +23,7 @@ mod properties;
 mod races;
 mod retained;
 mod streams;
+mod tensor;
 
 use abi::*;
 use std::ffi::CString;
