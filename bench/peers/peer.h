@@ -5,6 +5,8 @@
 // e.g. `target/peers/reduce reduce sum f32 4194304 42 21 cold 0 /tmp`. A program writes each library's result as raw elements into
 // FOLDER and prints one JSON line for it; `host bench --peers` compares the result with our reference.
 #pragma once
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -32,6 +34,16 @@ __device__ inline uint64_t split_mix(uint64_t seed, uint64_t i) {
 
 __device__ inline void from_random(uint64_t x, float& to) { to = (float)((int)(x >> 40) - (1 << 23)) / (1 << 23); }
 __device__ inline void from_random(uint64_t x, double& to) { to = (double)((int)(x >> 40) - (1 << 23)) / (1 << 23); }
+__device__ inline void from_random(uint64_t x, __half& to) {
+    float number;
+    from_random(x, number);
+    to = __float2half_rn(number);
+}
+__device__ inline void from_random(uint64_t x, __nv_bfloat16& to) {
+    float number;
+    from_random(x, number);
+    to = __float2bfloat16_rn(number);
+}
 __device__ inline void from_random(uint64_t x, int32_t& to) { to = (int32_t)(x >> 32); }
 __device__ inline void from_random(uint64_t x, uint32_t& to) { to = (uint32_t)(x >> 32); }
 __device__ inline void from_random(uint64_t x, int64_t& to) { to = (int64_t)x; }

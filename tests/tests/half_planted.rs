@@ -1,0 +1,127 @@
+//! Bugs planted into the kernel for products of f16, in its PTX: each is found, and the kernel without them is clean.
+#![expect(clippy::expect_used, reason = "a test stops at the first error")]
+
+use half::f16;
+use rustwarp::Error;
+use rustwarp::backend::{Buffer, Checkers, Checks, Choice, open};
+use rustwarp::half_matmul::Plan;
+use rustwarp::matmul::Sizes;
+
+/// The kernel that the sizes below choose on the simulator.
+const ENTRY: &str = ".entry tensor_half_64_f16_false_true(";
+
+/// More stages than the ring has.
+const SIZES: Sizes = Sizes { m: 128, n: 64, k: 64 * 19, transposed: [false; 2] };
+
+/// The codes of the findings of one run, and whether the product is right.
+fn run(change: impl Fn(&str) -> String) -> (Vec<String>, bool) {
+    let image = rustwarp::ptx::find_family("kernels-gpu", "tensor", None, None).expect("the kernels' PTX");
+    let text = String::from_utf8(image.bytes).expect("PTX is text");
+    let start = text.find(ENTRY).expect("the kernel");
+    let end = start + text[start..].find("\n}").expect("its end");
+    let text = format!("{}{}{}", &text[..start], change(&text[start..end]), &text[end..]);
+    let (device, _) = open(Choice::Sim, Checks::On(Checkers::default())).expect("the simulator");
+    let device = &*device;
+    let module = device.load(text.as_bytes(), "planted").expect("PTX");
+    let Sizes { m, n, k, .. } = SIZES;
+    // Sums of small integers are exact.
+    let numbers =
+        |len: usize, step| -> Vec<f16> { (0..len).map(|i| f16::from_f32((i * step % 3) as f32 - 1.0)).collect() };
+    let (a, b) = (numbers(m * k, 5), numbers(k * n, 7));
+    let (on_a, on_b) =
+        (Buffer::from_slice(device, &a, "a").expect("memory"), Buffer::from_slice(device, &b, "b").expect("memory"));
+    let c = Buffer::<f16>::zeros(device, m * n, "c").expect("memory");
+    let plan = Plan::new(&device, SIZES).expect("a plan");
+    let launches = plan.prepare([&on_a, &on_b], &c).expect("launches");
+    // SAFETY: the module has the kernels with the same parameters. The simulator refuses what a changed one must not do.
+    let ran = launches.iter().try_for_each(|launch| unsafe { launch.run(device, module) });
+    let found = device.observed().map(|observed| observed.findings).unwrap_or_default();
+    let mut codes: Vec<_> = found.iter().map(|finding| finding.code.to_string()).collect();
+    if let Err(Error::Fault(fault)) = &ran {
+        codes.push(fault.code.to_string());
+    }
+    codes.dedup();
+    let term = |i: usize, l: usize| f32::from(a[i / n * k + l]) * f32::from(b[l * n + i % n]);
+    let product = |i: usize| -> f32 { (0..k).map(|l| term(i, l)).sum() };
+    let elements = c.read(m * n).expect("elements");
+    let right = ran.is_ok() && elements.iter().enumerate().all(|(i, c)| f32::from(*c) == product(i));
+    (codes, right)
+}
+
+/// The entry with the last `what` before the first `before` changed.
+fn changed(entry: &str, before: &str, what: &str, change: impl Fn(&str) -> String) -> String {
+    let end = entry.find(before).expect(before);
+    let at = entry[..end].rfind(what).expect(what);
+    let line = at + entry[at..].find('\n').expect("a line");
+    format!("{}{}{}", &entry[..at], change(&entry[at..line]), &entry[line..])
+}
+
+const WAIT: &str = "mbarrier.try_wait.parity.shared::cta.b64 ended";
+
+/// Waits for the other parity.
+fn other_parity(line: &str) -> String {
+    let (head, parity) = line.split_once("], ").expect("operands");
+    let (parity, rest) = parity.split_once(';').expect("the end");
+    format!(".reg .b32 other; xor.b32 other, {parity}, 1; {head}], other;{rest}")
+}
+
+/// Does not wait.
+fn no_wait(line: &str) -> String {
+    format!("setp.eq.u32 ended, 0, 0;{}", line.split_once(';').expect("an instruction").1)
+}
+
+#[test]
+fn the_kernel_itself_is_clean() {
+    assert_eq!(run(str::to_owned), (Vec::new(), true));
+}
+
+/// The bits of a tile's descriptor: the swizzle, 1024 or 512 bytes between groups of eight rows, and no second stride.
+const fn descriptor(eight_rows: u64) -> u64 {
+    1 << 62 | (eight_rows / 16) << 32 | 1 << 16
+}
+
+#[test]
+fn every_planted_bug_is_found() {
+    /// Where the kernel fills a stage, and where it multiplies one.
+    const FILL: &str = "mbarrier.arrive.expect_tx";
+    const MULTIPLY: &str = "wgmma.fence";
+    let without = |entry: &str, what: &str| {
+        assert!(entry.contains(what), "{what}");
+        entry.replace(what, "// ")
+    };
+    let of_stride = |entry: &str| {
+        let [right, wrong] = [1024, 512].map(|bytes| descriptor(bytes).to_string());
+        assert!(entry.contains(&right), "{right}");
+        entry.replace(&right, &wrong)
+    };
+    type Change<'a> = &'a dyn Fn(&str) -> String;
+    let bugs: [(&str, Change<'_>, &[&str], bool); 8] = [
+        ("no proxy fence before a store", &|e| without(e, "fence.proxy.async.shared::cta;"), &["async-proxy"], true),
+        ("a stage is filled while it is read", &|e| changed(e, FILL, WAIT, no_wait), &["mbarrier-overflow"], false),
+        ("a stage is read before it is full", &|e| changed(e, MULTIPLY, WAIT, no_wait), &["mbarrier-overflow"], false),
+        ("the wrong parity for a free stage", &|e| changed(e, FILL, WAIT, other_parity), &["deadlock"], false),
+        (
+            "the wrong parity for a full stage",
+            &|e| changed(e, MULTIPLY, WAIT, other_parity),
+            &["mbarrier-overflow"],
+            false,
+        ),
+        (
+            "a stage is released too early",
+            &|e| without(e, "wgmma.wait_group.sync.aligned 1;"),
+            &["async-source-overwritten"],
+            false,
+        ),
+        (
+            "shared memory ends before a store",
+            &|e| without(e, "cp.async.bulk.wait_group.read"),
+            &["async-not-waited"],
+            true,
+        ),
+        // Nothing is wrong with reading other rows: only the product shows it.
+        ("the wrong stride in a descriptor", &of_stride, &[], false),
+    ];
+    for (name, change, codes, right) in bugs {
+        assert_eq!(run(change), (codes.iter().map(ToString::to_string).collect(), right), "{name}");
+    }
+}
