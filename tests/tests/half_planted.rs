@@ -33,7 +33,7 @@ fn run(change: impl Fn(&str) -> String) -> (Vec<String>, bool) {
     let c = Buffer::<f16>::zeros(device, m * n, "c").expect("memory");
     let plan = Plan::new(&device, SIZES).expect("a plan");
     let launches = plan.prepare([&on_a, &on_b], &c).expect("launches");
-    // SAFETY: the module has the kernels with the same parameters. The simulator refuses what a changed one must not do.
+    // SAFETY: the parameters are those of the plan; the simulator refuses what a changed kernel must not do.
     let ran = launches.iter().try_for_each(|launch| unsafe { launch.run(device, module) });
     let found = device.observed().map(|observed| observed.findings).unwrap_or_default();
     let mut codes: Vec<_> = found.iter().map(|finding| finding.code.to_string()).collect();
