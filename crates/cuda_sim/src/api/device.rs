@@ -138,7 +138,7 @@ unsafe fn put_uuid(place: *mut [u8; 16], device: i32) -> Answer {
 }
 
 /// Returns an attribute. What the simulator does not have is 0, also where the profile's GPU has it: virtual memory
-/// management, tensor maps, handles for other processes.
+/// management, handles for other processes.
 fn attribute_of(device: &Device, attribute: u32) -> Answer<i32> {
     let profile = &device.profile;
     let clock = |mhz: f64| (mhz * 1e3) as i32;
@@ -199,6 +199,8 @@ fn attribute_of(device: &Device, attribute: u32) -> Answer<i32> {
         111 => large(profile.shared_reserved),
         120 => i32::from(profile.cluster_blocks > 1),
         126 => 1,
+        // Tensor maps.
+        127 => i32::from(profile.compute_capability.0 >= 9),
         // The memory is no NUMA node, and neither is that of the host.
         131 | 134 => -1,
         attribute if (1..ATTRIBUTES).contains(&attribute) => 0,

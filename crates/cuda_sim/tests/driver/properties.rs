@@ -13,7 +13,7 @@ fn attributes_of_a_device() {
     start();
     let surfaces = [(55, 32_768), (56, 131_072), (57, 65_536), (58, 16_384), (59, 16_384), (60, 16_384)];
     let layers = [(61, 32_768), (62, 2048), (63, 32_768), (64, 32_768), (65, 2048), (66, 32_768), (68, 2046)];
-    let others = [(129, 0), (130, 0), (131, -1), (134, -1)];
+    let others = [(127, 1), (129, 0), (130, 0), (131, -1), (134, -1)];
     for (attribute, expected) in surfaces.into_iter().chain(layers).chain(others) {
         let mut value = 99;
         ok(unsafe { cuDeviceGetAttribute(&mut value, attribute, 0) });
