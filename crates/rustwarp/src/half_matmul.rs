@@ -6,7 +6,8 @@
 //!   (`K = 0`) is 0.
 //! - *Determinism*: the same bits in every run on one kind of device.
 //! - *Layout*: row-major, A and B also stored transposed. Factors whose rows do not start at multiples of 16 bytes (a
-//!   length that 8 does not divide) are copied first, which takes as much memory again for the time of the call.
+//!   length that 8 does not divide), in large products 128 bytes, are copied first, which takes as much memory again
+//!   for the time of the call.
 //! - *Source*: the kernels are `kernels_gpu::tensor::half`.
 //!
 //! GPUs of compute capability 9.0 and the simulator have the kernels ([`supports`]). Other GPUs, and views that do not
@@ -17,7 +18,7 @@ use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Scalar;
 use crate::error::{Error, Result};
-use crate::launch::{Launch, require_grid};
+use crate::launch::Launch;
 use crate::matmul::{Sizes, elements};
 use crate::ptx::library;
 use cuda_std::launch::{Call, Ptr, PtrMut};
@@ -124,9 +125,10 @@ struct Stored<H: Handle> {
 }
 
 impl<H: Handle> Stored<H> {
-    fn new(device: &H, [rows, columns]: [u32; 2], box_rows: u32, pad: bool) -> Result<Self> {
-        let units = elements(rows as usize, columns.div_ceil(pad::UNIT) as usize)?;
-        let needed = pad && !columns.is_multiple_of(pad::UNIT) && units > 0;
+    /// Plans a copy of the factor if its rows have no multiple of `multiple` elements.
+    fn new(device: &H, [rows, columns]: [u32; 2], box_rows: u32, multiple: Option<u32>) -> Result<Self> {
+        let units = elements(rows as usize, (columns.next_multiple_of(pad::LINE) / pad::UNIT) as usize)?;
+        let needed = units > 0 && multiple.is_some_and(|multiple| !columns.is_multiple_of(multiple));
         let padded = needed.then(|| Memory::uninit(device.clone(), units, "a factor with longer rows")).transpose()?;
         Ok(Self { rows, columns, box_rows, padded })
     }
@@ -134,20 +136,19 @@ impl<H: Handle> Stored<H> {
     /// The launch that makes the copy.
     fn prepare<'a, T: Half>(&'a self, factor: View<'a, T, H>) -> Result<Option<Launch<'a>>> {
         let Some(padded) = &self.padded else { return Ok(None) };
-        let blocks = (padded.len() as u64).div_ceil(pad::BLOCK.into());
-        let grid = require_grid(blocks, "a factor of this size", "multiply in parts")?;
         // SAFETY: the bits of a `T` are a u16.
         let from = unsafe { Ptr::new(factor.address()) };
         let call = pad::tensor_half_pad(from, padded.ptr(), self.rows, self.columns);
         // SAFETY: the factor has these rows, and the copy room for the longer ones.
-        let launch = unsafe { Launch::new(call, Shape::linear(grid, pad::BLOCK)) };
+        let launch = unsafe { Launch::new(call, Shape::linear(self.rows.min(PAD_BLOCKS), pad::BLOCK)) };
         Ok(Some(launch.using([factor.reads(), padded.writes()])))
     }
 
     /// The map of the factor at this address, or of its copy.
     fn map<T: Half>(&self, device: &H, address: u64) -> Result<TensorMap> {
         let address = self.padded.as_ref().map_or(address, Memory::address);
-        map::<T, H>(device, address, [self.rows, self.columns], self.box_rows)
+        let multiple = if self.padded.is_some() { pad::LINE } else { pad::UNIT };
+        map::<T, H>(device, address, [self.rows, self.columns], multiple, self.box_rows)
     }
 
     /// Whether a map of the factor at this address is possible.
@@ -156,13 +157,26 @@ impl<H: Handle> Stored<H> {
     }
 }
 
-/// The map of a matrix whose rows start at multiples of 16 bytes.
-fn map<T: Half, H: Handle>(device: &H, address: u64, [rows, columns]: [u32; 2], box_rows: u32) -> Result<TensorMap> {
+/// Least number of multiplications for which a copy of a factor with rows of whole cache lines costs less than it saves
+/// (`docs/results/h200`).
+const COPY_PAYS: u128 = 1 << 32;
+
+/// Blocks that copy a factor: enough to fill any GPU, each with several rows.
+const PAD_BLOCKS: u32 = 4096;
+
+/// The map of a matrix whose rows start at multiples of this number of elements.
+fn map<T: Half, H: Handle>(
+    device: &H,
+    address: u64,
+    [rows, columns]: [u32; 2],
+    multiple: u32,
+    box_rows: u32,
+) -> Result<TensorMap> {
     let layout = TensorLayout {
         dtype: T::DTYPE,
         address,
         sizes: [columns.into(), rows.into()],
-        stride: 2 * u64::from(columns.next_multiple_of(pad::UNIT)),
+        stride: 2 * u64::from(columns.next_multiple_of(multiple)),
         block: [64, box_rows],
         swizzle: 128,
     };
@@ -204,14 +218,17 @@ impl<T: Half, H: Handle> Plan<T, H> {
         let [across_a, across_b] = [transposed[0], !transposed[1]];
         let (a, b) = ([rows, depth], [columns, depth]);
         let stored = |[lines, depth]: [u32; 2], across| if across { [depth, lines] } else { [lines, depth] };
+        // Copies of boxes whose rows are not whole cache lines take twice the time.
+        let pays = (m as u128 * n as u128).saturating_mul(k as u128) >= COPY_PAYS;
+        let multiple = tensor.then_some(if pays { pad::LINE } else { pad::UNIT });
         let part = |lines, across| if across { DEPTH } else { lines };
         Ok(Self {
             device: device.clone(),
             sizes,
             for_kernels: [rows, columns, depth],
             factors: [
-                Stored::new(device, stored(a, across_a), part(ROWS, across_a), tensor)?,
-                Stored::new(device, stored(b, across_b), part(size.columns, across_b), tensor)?,
+                Stored::new(device, stored(a, across_a), part(ROWS, across_a), multiple)?,
+                Stored::new(device, stored(b, across_b), part(size.columns, across_b), multiple)?,
             ],
             kernel: T::KERNELS[tile][usize::from(across_a)][usize::from(across_b)],
             shape: tensor.then(|| Shape::linear(blocks.min(tiles) as u32, BLOCK).with_shared(size.shared)),
@@ -248,7 +265,7 @@ impl<T: Half, H: Handle> Plan<T, H> {
                 maps[i] = stored.map::<T>(&self.device, view.address())?;
             }
             if by_map {
-                maps[2] = map::<T, H>(&self.device, product.address(), [rows, columns], COPY_ROWS)?;
+                maps[2] = map::<T, H>(&self.device, product.address(), [rows, columns], pad::UNIT, COPY_ROWS)?;
             }
         }
         let bits = |view: View<'a, T, H>| {
