@@ -1,6 +1,7 @@
 //! Machine code of modules, assembled on all processors.
 
 use std::{
+    borrow::Cow,
     collections::BTreeSet,
     fs,
     num::NonZero,
@@ -100,13 +101,27 @@ fn calls_through_pointers(ptx: &Path) -> Result<bool, Error> {
     Ok(text.contains(".callprototype"))
 }
 
-/// Without line tables, which are twice the size of the code; they stay in the PTX.
+/// Assembles the PTX without its line table, from which ptxas would copy itself the whole text into the cubin.
 fn assemble(ptxas: &Path, ptx: &Path, code: &MachineCode) -> Result<(), Error> {
-    let partial = code.cubin.with_extension("cubin.part");
+    let [partial, bare] = ["cubin.part", "ptx.part"].map(|extension| code.cubin.with_extension(extension));
+    let text = fs::read_to_string(ptx).map_err(Error::io("read", ptx))?;
+    fs::write(&bare, without_line_table(&text).as_bytes()).map_err(Error::io("write", &bare))?;
     let mut command = std::process::Command::new(ptxas);
-    command.args(["-arch", to_assemble(ptx, code.arch)?.target_cpu()]).arg(ptx).arg("-o").arg(&partial);
+    command.args(["-arch", to_assemble(ptx, code.arch)?.target_cpu()]).arg(&bare).arg("-o").arg(&partial);
     process::run(&mut command, &format!("assemble {} for {}", ptx.display(), code.arch))?;
+    fs::remove_file(&bare).map_err(Error::io("remove", &bare))?;
     fs::rename(&partial, &code.cubin).map_err(Error::io("write", &code.cubin))
+}
+
+/// The PTX with an empty line for each position, so that messages of ptxas name the lines of the file: the machine code
+/// is the same, and the cubin a quarter of the size.
+fn without_line_table(ptx: &str) -> Cow<'_, str> {
+    if ptx.contains(".debug_info") {
+        return Cow::Borrowed(ptx);
+    }
+    let is_position = |line: &str| [".loc", ".file"].iter().any(|directive| line.trim_start().starts_with(directive));
+    let lines = ptx.split_inclusive('\n').map(|line| if is_position(line) { "\n" } else { line });
+    Cow::Owned(lines.collect())
 }
 
 /// Whether the cubin was made after the PTX.
@@ -163,6 +178,14 @@ mod tests {
         let refusal: Result<Vec<(&str, Arch)>, String> = of(Arch::Compute70);
         let reason = "machine code for sm_70 needs PTX of sm_70 or older, and sum has none: add it by `archs`";
         assert_eq!(refusal, Err(reason.to_owned()));
+    }
+
+    #[test]
+    fn machine_code_is_assembled_without_line_tables() {
+        let text = ".file 1 \"a.rs\"\n.entry f() {\n\t.loc\t1 2 3\n\tadd.u32 %r1, %r1, 1; // .loc\n}\n";
+        assert_eq!(without_line_table(text), "\n.entry f() {\n\n\tadd.u32 %r1, %r1, 1; // .loc\n}\n");
+        let debug = format!("{text}.section .debug_info {{ }}\n");
+        assert_eq!(without_line_table(&debug), debug, "its labels need the positions");
     }
 
     #[test]
