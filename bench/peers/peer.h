@@ -7,6 +7,7 @@
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -44,6 +45,12 @@ __device__ inline void from_random(uint64_t x, __nv_bfloat16& to) {
     from_random(x, number);
     to = __float2bfloat16_rn(number);
 }
+__device__ inline void from_random(uint64_t x, __nv_fp8_e4m3& to) {
+    float number;
+    from_random(x, number);
+    to = __nv_fp8_e4m3(number);
+}
+__device__ inline void from_random(uint64_t x, int8_t& to) { to = (int8_t)x; }
 __device__ inline void from_random(uint64_t x, int32_t& to) { to = (int32_t)(x >> 32); }
 __device__ inline void from_random(uint64_t x, uint32_t& to) { to = (uint32_t)(x >> 32); }
 __device__ inline void from_random(uint64_t x, int64_t& to) { to = (int64_t)x; }

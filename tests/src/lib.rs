@@ -5,6 +5,7 @@ pub mod asynchronous;
 pub mod cases;
 pub mod fixed_point;
 pub mod matrix;
+pub mod mixed;
 pub mod order;
 pub mod project;
 pub mod shifted;

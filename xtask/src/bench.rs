@@ -82,7 +82,7 @@ fn build_peers() -> Result<Option<PathBuf>> {
         let product = folder.join(source.file_stem().unwrap_or_default());
         let (product, options): (_, &[&str]) = match source.ends_with("ladder.cu") {
             true => (product.with_extension("cubin"), &["-cubin"]),
-            false => (product, &["-std=c++17", "-lcublas"]),
+            false => (product, &["-std=c++17", "-lcublas", "-lcublasLt"]),
         };
         if !is_newer(&product, &inputs(&source)?) {
             let mut nvcc = Command::new("nvcc");
@@ -174,7 +174,7 @@ mod tests {
     fn run_sh_compiles_and_measures_the_same() {
         let script = crate::dist::RUN_SH;
         assert!(script.contains(RUNGS), "run.sh measures other rungs than `{RUNGS}`");
-        for words in ["nvcc -O3 -arch=native", "-cubin -o", "-std=c++17 -lcublas -o"] {
+        for words in ["nvcc -O3 -arch=native", "-cubin -o", "-std=c++17 -lcublas -lcublasLt -o"] {
             assert!(script.contains(words), "run.sh compiles otherwise: {words}");
         }
     }

@@ -7,6 +7,7 @@ use crate::device::Device;
 use crate::emulated;
 use crate::error::Result;
 use crate::matmul::{Sizes, elements, matmul_into};
+use crate::mixed_matmul::{self, mixed_matmul_into};
 
 /// How a product of f32 is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +16,9 @@ pub enum Accuracy {
     /// Each product and each sum rounded as f32 (fused multiply-adds).
     #[default]
     F32,
+    /// On tensor cores, with elements cut to the first 10 bits of their fractions: [`mixed_matmul`] has the bound. As
+    /// [`Accuracy::F32`] on devices without the kernels ([`mixed_matmul::supports`]).
+    Tf32,
     /// On tensor cores, at f32's accuracy for elements that are not too far apart: [`emulated`] has the bounds and the
     /// memory that it takes. As [`Accuracy::F32`] on devices without the kernels ([`emulated::supports`]), and for
     /// products where these are not faster ([`emulated::pays`]).
@@ -25,7 +29,7 @@ pub enum Accuracy {
 ///
 /// # Errors
 /// Those of [`matmul_into`], and [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has too
-/// little for an emulated product's slices.
+/// little for slices or copies of the factors.
 pub fn matmul_into_with<'a>(
     a: impl Into<View<'a, f32>>,
     b: impl Into<View<'a, f32>>,
@@ -38,6 +42,9 @@ pub fn matmul_into_with<'a>(
         Accuracy::F32Emulated if emulated::supports(product.device().info()) && emulated::pays(sizes) => {
             b.require_on(product.device(), "B")?;
             emulated::Plan::new(product.device(), sizes)?.launch([a, b], product)
+        }
+        Accuracy::Tf32 if mixed_matmul::supports(product.device().info()) => {
+            mixed_matmul_into::<f32, f32>(a, b, sizes, product)
         }
         _ => matmul_into(a, b, sizes, product),
     }

@@ -16,14 +16,28 @@ pub enum Dtype {
     I64,
     U64,
     U8,
+    I8,
     F16,
     Bf16,
+    /// Floats of 8 bits with 4 of an exponent and 3 of a fraction, without infinities (E4M3).
+    F8,
 }
 
 impl Dtype {
     /// All element types.
-    pub const ALL: &[Self] =
-        &[Self::F32, Self::F64, Self::I32, Self::U32, Self::I64, Self::U64, Self::U8, Self::F16, Self::Bf16];
+    pub const ALL: &[Self] = &[
+        Self::F32,
+        Self::F64,
+        Self::I32,
+        Self::U32,
+        Self::I64,
+        Self::U64,
+        Self::U8,
+        Self::I8,
+        Self::F16,
+        Self::Bf16,
+        Self::F8,
+    ];
 
     /// The six types for which `vecadd` and `reduce` have kernels.
     pub const NUMBERS: &[Self] = &[Self::F32, Self::F64, Self::I32, Self::U32, Self::I64, Self::U64];
@@ -38,20 +52,22 @@ impl Dtype {
             Self::I64 => "i64",
             Self::U64 => "u64",
             Self::U8 => "u8",
+            Self::I8 => "i8",
             Self::F16 => "f16",
             Self::Bf16 => "bf16",
+            Self::F8 => "f8",
         }
     }
 
     /// Whether the type is a floating-point type.
     pub fn is_float(self) -> bool {
-        matches!(self, Self::F32 | Self::F64 | Self::F16 | Self::Bf16)
+        matches!(self, Self::F32 | Self::F64 | Self::F16 | Self::Bf16 | Self::F8)
     }
 
     /// Bytes of one element.
     pub fn size(self) -> usize {
         match self {
-            Self::U8 => 1,
+            Self::U8 | Self::I8 | Self::F8 => 1,
             Self::F16 | Self::Bf16 => 2,
             Self::F32 | Self::I32 | Self::U32 => 4,
             Self::F64 | Self::I64 | Self::U64 => 8,
@@ -142,8 +158,10 @@ pub enum Array {
     I64(Vec<i64>),
     U64(Vec<u64>),
     U8(Vec<u8>),
+    I8(Vec<i8>),
     F16(Vec<half::f16>),
     Bf16(Vec<half::bf16>),
+    F8(Vec<float8::F8E4M3>),
 }
 
 /// Runs code that is generic over the element type: `with_dtype!(dtype, T => expression, else => expression)`.
@@ -244,8 +262,10 @@ scalar! {
     i64, I64, x => Value::Int(x.into());
     u64, U64, x => Value::Int(x.into());
     u8, U8, x => Value::Int(x.into());
+    i8, I8, x => Value::Int(x.into());
     half::f16, F16, x => Value::Float(x.into());
     half::bf16, Bf16, x => Value::Float(x.into());
+    float8::F8E4M3, F8, x => Value::Float(x.to_f64());
 }
 
 macro_rules! element {

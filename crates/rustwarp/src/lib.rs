@@ -14,7 +14,7 @@
 //!   its documentation says waits; errors surface where results are awaited. `Device::…_async` start a function.
 //! - One module per family, each with plain functions over buffers: [`mod@vecadd`], [`mod@dot`], [`mod@reduce`],
 //!   [`reproducible`], [`mod@exact_sum`], [`bits`], [`moments`], [`mod@segreduce`], [`mod@scan`], [`mod@histogram`],
-//!   [`mod@transpose`], [`mod@matmul`], [`mod@half_matmul`], [`emulated`], [`accuracy`], [`mod@conv1d`],
+//!   [`mod@transpose`], [`mod@matmul`], [`mod@mixed_matmul`], [`emulated`], [`accuracy`], [`mod@conv1d`],
 //!   [`mod@conv2d`]. Matrices are row-major. A function that returns a value waits for it; one that returns a buffer
 //!   starts the work that writes it, and `…_into` writes to memory of the caller.
 //! - Each of these modules has a `Plan`, which chooses kernel and launch configuration and allocates scratch memory
@@ -52,9 +52,9 @@ pub mod dot;
 pub mod emulated;
 pub mod exact_sum;
 pub mod filter;
-pub mod half_matmul;
 pub mod histogram;
 pub mod matmul;
+pub mod mixed_matmul;
 pub mod moments;
 pub mod operators;
 pub mod reduce;

@@ -77,6 +77,7 @@ impl Tensor {
             T::view(&self.data).and_then(|values| values.iter().map(whole).collect())
         }, else => match &self.data {
             Array::U8(bytes) => Some(bytes.iter().map(|&x| i128::from(x)).collect()),
+            Array::I8(bytes) => Some(bytes.iter().map(|&x| i128::from(x)).collect()),
             _ => None,
         });
         let Some(values) = values else {

@@ -63,11 +63,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
     }
 }
 
-/// The family that solves a subcommand's problem: products of 16-bit floats are those of the tensor cores.
+/// The family that solves a subcommand's problem: products of narrow types are those of the tensor cores.
 fn family_of<'n>(name: &'n str, matches: &ArgMatches) -> &'n str {
-    let half = || matches!(matches.get_one("dtype"), Some(Dtype::F16 | Dtype::Bf16));
+    let narrow = || matches!(matches.get_one("dtype"), Some(Dtype::F16 | Dtype::Bf16 | Dtype::F8 | Dtype::I8));
     let (matmul, tensor) = (kernels::matmul::FAMILY, kernels::tensor::FAMILY);
-    if name == matmul.name && half() && !family::is_typed(matches, "tile") { tensor.name } else { name }
+    if name == matmul.name && narrow() && !family::is_typed(matches, "tile") { tensor.name } else { name }
 }
 
 /// The definition of the command line.

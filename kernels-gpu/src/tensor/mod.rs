@@ -1,5 +1,5 @@
-//! Matrix product on the tensor cores: `C = A * B` of f32 matrices, at the accuracy of f32. The module [`half`] has
-//! those of f16 and bf16, which need none of this.
+//! Matrix product on the tensor cores: `C = A * B` of f32 matrices, at the accuracy of f32. The module [`mixed`] has
+//! those of narrow types, which need none of this.
 //!
 //! Tensor cores multiply f16 an order of magnitude faster than the other units multiply f32. Two f16 hold an f32
 //! to within 2^-22 of it, and three of the four products of such pairs make the product:
@@ -22,7 +22,7 @@
 //! fast.cu (warpgroups that copy and that multiply, multicast in clusters). The scaling by pieces is ours.
 
 pub mod best;
-pub mod half;
+pub mod mixed;
 pub mod slices;
 
 mod ring;

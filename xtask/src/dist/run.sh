@@ -35,7 +35,7 @@ build_peers() {
     for source in "$here"/peers/*.cu; do
         case $source in
             */ladder.cu) set -- -cubin -o "${source%.cu}.cubin" ;;
-            *) set -- -std=c++17 -lcublas -o "${source%.cu}" ;;
+            *) set -- -std=c++17 -lcublas -lcublasLt -o "${source%.cu}" ;;
         esac
         nvcc -O3 -arch=native "$source" "$@" || { echo "nvcc does not compile $source" >&2; exit 1; }
     done

@@ -56,6 +56,21 @@ impl SharedAddress {
         }
     }
 
+    /// Writes a `T` of 8 bytes to this address.
+    ///
+    /// # Safety
+    /// The address must be a multiple of 8, and nothing else accesses the 8 bytes at the same time.
+    #[gpu_only]
+    pub unsafe fn store<T: Copy>(self, value: T) {
+        const { assert!(size_of::<T>() == 8, "an address in shared memory is written by 8 bytes") };
+        // SAFETY: the caller upholds this function's contract, and the bits are those of a `T`.
+        unsafe {
+            let bits: u64 = core::mem::transmute_copy(&value);
+            core::arch::asm!("st.shared.b64 [{at}], {bits};", at = in(reg32) self.0, bits = in(reg64) bits,
+                options(nostack, preserves_flags));
+        }
+    }
+
     /// Stores four matrices of 8x8 elements of 16 bits (`stmatrix`, since sm_90). Lane `l` holds the elements `2 (l %
     /// 4)` and the next of row `l / 4` of matrix `i` in `matrices[i]`, and gives the address of row `l % 8` of matrix
     /// `l / 8`.

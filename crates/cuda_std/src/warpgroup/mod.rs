@@ -16,7 +16,7 @@ use cuda_std_macros::gpu_only;
 
 mod sums;
 
-pub use sums::Sums;
+pub use sums::{Sum, Sums};
 
 /// A factor of a product in shared memory, in rows of 128 bytes (64 elements of 16 bits) from an address that is a
 /// multiple of 1024. The eight runs of 16 bytes of row `r` are exchanged: run `c` is at place `c ^ (r % 8)` (the

@@ -86,7 +86,7 @@ fn header_of(array: &Tensor) -> Option<Vec<u8>> {
     Some(header_bytes(descr(array.dtype())?, array.shape()))
 }
 
-/// NumPy's name for a type; bf16 has none.
+/// NumPy's name for a type; bf16 and f8 have none.
 pub fn descr(dtype: Dtype) -> Option<&'static str> {
     Some(match dtype {
         Dtype::F32 => "<f4",
@@ -97,7 +97,8 @@ pub fn descr(dtype: Dtype) -> Option<&'static str> {
         Dtype::U64 => "<u8",
         Dtype::U8 => "|u1",
         Dtype::F16 => "<f2",
-        Dtype::Bf16 => return None,
+        Dtype::I8 => "|i1",
+        Dtype::Bf16 | Dtype::F8 => return None,
     })
 }
 
@@ -202,9 +203,10 @@ impl Header {
             "u8" => Dtype::U64.into(),
             "u1" => Dtype::U8.into(),
             "f2" => Dtype::F16.into(),
-            // `ml_dtypes` saves bf16 as two bytes without a type, and newer versions by its name.
+            // `ml_dtypes` saves bf16 and f8 as bytes without a type, and newer versions by their names.
             "V2" | "bfloat16" => Dtype::Bf16.into(),
-            "i1" => Stored::I8,
+            "i1" => Dtype::I8.into(),
+            "V1" | "float8_e4m3fn" => Dtype::F8.into(),
             "i2" => Stored::I16,
             "u2" => Stored::U16,
             "b1" | "?" => Stored::Bool,
@@ -299,11 +301,13 @@ mod tests {
     #[test]
     fn narrow_types_are_read() {
         for (descr, data, stored, expected) in [
-            ("'|i1'", &[0xff, 1][..], Stored::I8, Array::I32(vec![-1, 1])),
+            ("'|i1'", &[0xff, 1][..], Dtype::I8.into(), Array::I8(vec![-1, 1])),
             ("'<i2'", &[0xff, 0xff], Stored::I16, Array::I32(vec![-1])),
             ("'<u2'", &[0xff, 0xff], Stored::U16, Array::U32(vec![65535])),
             ("'|b1'", &[1, 0], Stored::Bool, Array::U32(vec![1, 0])),
             ("'<V2'", &[0x80, 0x3f], Dtype::Bf16.into(), Array::Bf16(vec![half::bf16::ONE])),
+            ("'float8_e4m3fn'", &[0x38], Dtype::F8.into(), Array::F8(vec![float8::F8E4M3::ONE])),
+            ("'|V1'", &[0xb8], Dtype::F8.into(), Array::F8(vec![float8::F8E4M3::NEG_ONE])),
             ("'bfloat16'", &[0x80, 0x3f], Dtype::Bf16.into(), Array::Bf16(vec![half::bf16::ONE])),
         ] {
             let n = data.len() / stored.size();

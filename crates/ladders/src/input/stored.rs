@@ -11,8 +11,6 @@ use std::fmt;
 pub enum Stored {
     /// A type of which arrays on the host are made.
     Known(Dtype),
-    /// Signed bytes.
-    I8,
     /// Signed integers of 16 bits.
     I16,
     /// Unsigned integers of 16 bits.
@@ -26,20 +24,22 @@ impl Stored {
     pub fn size(self) -> usize {
         match self {
             Self::Known(dtype) => dtype.size(),
-            Self::I8 | Self::Bool => 1,
+            Self::Bool => 1,
             Self::I16 | Self::U16 => 2,
         }
     }
 
     /// Types that hold every value of this type, the closest one first. A wide type has only itself.
     fn holders(self) -> &'static [Dtype] {
-        use Dtype::{Bf16, F16, F32, F64, I32, I64, U8, U32, U64};
+        use Dtype::{Bf16, F8, F16, F32, F64, I8, I32, I64, U8, U32, U64};
         match self {
             Self::Known(F16) => &[F16, F32, F64],
             Self::Known(Bf16) => &[Bf16, F32, F64],
+            Self::Known(F8) => &[F8, F16, Bf16, F32, F64],
+            Self::Known(I8) => &[I8, I32, I64, F32, F64],
             Self::Known(U8) => &[U8, U32, U64, I32, I64, F32, F64],
             Self::U16 | Self::Bool => &[U32, U64, I32, I64, F32, F64],
-            Self::I8 | Self::I16 => &[I32, I64, F32, F64],
+            Self::I16 => &[I32, I64, F32, F64],
             Self::Known(F32) => &[F32],
             Self::Known(F64) => &[F64],
             Self::Known(I32) => &[I32],
@@ -69,7 +69,6 @@ impl Stored {
                 array.bytes_mut().copy_from_slice(&bytes);
                 array
             }
-            Self::I8 => Array::I32(bytes.iter().map(|&x| i32::from(x as i8)).collect()),
             Self::I16 => Array::I32(pairs().map(|pair| i16::from_le_bytes(pair).into()).collect()),
             Self::U16 => Array::U32(pairs().map(|pair| u16::from_le_bytes(pair).into()).collect()),
             Self::Bool => Array::U32(bytes.iter().map(|&x| u32::from(x != 0)).collect()),
@@ -80,7 +79,7 @@ impl Stored {
     pub(super) fn size_on_host(self) -> usize {
         match self {
             Self::Known(dtype) => dtype.size(),
-            Self::I8 | Self::I16 | Self::U16 | Self::Bool => 4,
+            Self::I16 | Self::U16 | Self::Bool => 4,
         }
     }
 }
@@ -95,7 +94,6 @@ impl fmt::Display for Stored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Known(dtype) => dtype.name(),
-            Self::I8 => "i8",
             Self::I16 => "i16",
             Self::U16 => "u16",
             Self::Bool => "bool",
@@ -158,6 +156,8 @@ fn widened(tensor: Tensor, dtype: Dtype) -> Result<Tensor> {
         Array::I32(values) => all(values),
         Array::U32(values) => all(values),
         Array::U8(values) => all(values),
+        Array::I8(values) => all(values),
+        Array::F8(values) => all(values),
         Array::F16(values) => all(values),
         Array::Bf16(values) => all(values),
         other => return Err(Error::Usage(format!("{} cannot be converted to {dtype}", other.dtype()))),
@@ -185,8 +185,8 @@ mod tests {
 
     #[test]
     fn every_value_of_a_narrow_type_is_kept() {
-        use Stored::{Bool, I8, I16, Known, U16};
-        assert_eq!(converted(I8, &[0x80, 0xff, 0x7f], Dtype::F32), Array::F32(vec![-128.0, -1.0, 127.0]));
+        use Stored::{Bool, I16, Known, U16};
+        assert_eq!(converted(Known(Dtype::I8), &[0x80, 0xff, 0x7f], Dtype::F32), Array::F32(vec![-128.0, -1.0, 127.0]));
         assert_eq!(converted(I16, &[0, 0x80, 0xff, 0x7f], Dtype::I32), Array::I32(vec![-32768, 32767]));
         assert_eq!(converted(U16, &[0xff, 0xff], Dtype::U64), Array::U64(vec![65535]));
         assert_eq!(converted(Bool, &[0, 1], Dtype::U32), Array::U32(vec![0, 1]));
@@ -204,7 +204,7 @@ mod tests {
         };
         for (stored, dtype) in [
             (Stored::Known(Dtype::F16), Dtype::I32),
-            (Stored::I8, Dtype::U32),
+            (Stored::Known(Dtype::I8), Dtype::U32),
             (Stored::U16, Dtype::U8),
             (Stored::Known(Dtype::F32), Dtype::F64),
             (Stored::Known(Dtype::I64), Dtype::F64),
@@ -219,9 +219,9 @@ mod tests {
 
     #[test]
     fn the_closest_common_type() {
-        let narrow = [Stored::I8, Stored::U16];
+        let narrow = [Dtype::I8.into(), Stored::U16];
         assert_eq!(Stored::common(&narrow, Dtype::NUMBERS), Some(Dtype::I32));
-        assert_eq!(Stored::common(&[Stored::I8, Dtype::F16.into()], Dtype::NUMBERS), Some(Dtype::F32));
+        assert_eq!(Stored::common(&[Dtype::I8.into(), Dtype::F16.into()], Dtype::NUMBERS), Some(Dtype::F32));
         assert_eq!(Stored::common(&[Stored::U16], &[Dtype::F32, Dtype::F64]), Some(Dtype::F32));
         assert_eq!(Stored::common(&[Stored::U16], &[Dtype::U8]), None);
     }

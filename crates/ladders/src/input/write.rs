@@ -126,7 +126,9 @@ fn words(tensor: &Tensor) -> Vec<String> {
         Array::U64(values) => all(values, false),
         Array::U8(values) => all(values, false),
         Array::F16(values) => all(values, true),
+        Array::I8(values) => all(values, false),
         Array::Bf16(values) => all(values, true),
+        Array::F8(values) => all(values, true),
     }
 }
 

@@ -67,11 +67,13 @@ impl Demand<'_> {
     }
 }
 
-/// The generator's numbers. Bytes are the low bytes of u64; half-precision floats are rounded from f32.
+/// The generator's numbers. Bytes are the low bytes of u64; narrow floats are rounded from f32.
 fn random(dtype: Dtype, len: usize, seed: u64) -> Array {
     with_dtype!(dtype, T => <T as rustwarp::element::Scalar>::wrap(generate::<T>(len, seed)), else => match dtype {
         Dtype::F16 => Array::F16(generate(len, seed).into_iter().map(half::f16::from_f32).collect()),
         Dtype::Bf16 => Array::Bf16(generate(len, seed).into_iter().map(half::bf16::from_f32).collect()),
+        Dtype::F8 => Array::F8(generate(len, seed).into_iter().map(float8::F8E4M3::from_f32).collect()),
+        Dtype::I8 => Array::I8(generate_with(len, seed, |x| x as i8)),
         _ => Array::U8(generate_with(len, seed, |x| x as u8)),
     })
 }

@@ -1,30 +1,30 @@
-//! Matrix product on tensor cores: f32 matrices at the accuracy of f32, and f16 and bf16 matrices with sums in f32, of
-//! any sizes; A and B also stored transposed.
+//! Matrix product on tensor cores: f32 matrices at the accuracy of f32 or of tf32, and matrices of f16, bf16, f8 and i8,
+//! of any sizes; A and B also stored transposed.
 //!
-//! Operands and result are those of [`matmul`](super::matmul); the error bounds are the library's
-//! ([`rustwarp::emulated`], [`rustwarp::half_matmul`]).
+//! Operands are those of [`matmul`](super::matmul), and so is the result, but for f8, whose products are bf16, and i8,
+//! whose products are i32. The error bounds are the library's ([`rustwarp::emulated`], [`rustwarp::mixed_matmul`]).
 
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::matmul::{TRANSPOSE_A, TRANSPOSE_B, oracle, sizes_of};
 use super::plan::Plan;
 use super::{BlockRule, Case, Entry, Family, Job, Operand, Oracle, Problem, Resolved, Work};
 use crate::error::{Error, Result};
-use kernels_gpu::tensor::half::pad;
+use kernels_gpu::tensor::mixed::{pad, product, turn};
 use kernels_gpu::tensor::{best, slices};
 use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::element::{Dtype, Scalar};
 use rustwarp::emulated as library;
-use rustwarp::half_matmul::{self, Half};
 use rustwarp::matmul::Sizes;
+use rustwarp::mixed_matmul::{self, Factor};
 use std::marker::PhantomData;
 
 /// The family.
 pub const FAMILY: Family = Family {
     name: "tensor",
-    idea: "C = A * B on tensor cores: of f16 and bf16, and of f32 by three products of f16",
+    idea: "C = A * B on tensor cores: of f16, bf16, tf32, f8 and i8, and of f32 by three products of f16",
     operands: &[Operand::of_elements("a"), Operand::of_elements("b")],
     ops: &[],
-    dtypes: &[Dtype::F32, Dtype::F16, Dtype::Bf16],
+    dtypes: &[Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::F8, Dtype::I8],
     only: &[],
     settings: &[TRANSPOSE_A.listed(), TRANSPOSE_B.listed()],
     variants: || FAMILY.merge(|_, dtype| resolve(dtype)),
@@ -38,8 +38,11 @@ pub const FAMILY: Family = Family {
     peer: super::matmul::FAMILY.peer,
 };
 
-/// The types of 16-bit floats.
-const HALVES: &[Dtype] = &[Dtype::F16, Dtype::Bf16];
+/// The types that tensor cores take as they are.
+const NARROW: &[Dtype] = &[Dtype::F16, Dtype::Bf16, Dtype::F8, Dtype::I8];
+
+/// The idea of `tf32` in one line.
+const TF32: &str = "f32 factors as they are, of which tensor cores read tf32: fast, at the accuracy of 10 bits";
 
 /// Sizes that no tile divides.
 const RAGGED: [u64; 3] = [4095, 4097, 4093];
@@ -47,8 +50,10 @@ const RAGGED: [u64; 3] = [4095, 4097, 4093];
 fn resolve(dtype: Dtype) -> Result<Resolved> {
     match dtype {
         Dtype::F32 => Ok(Resolved::of::<Tensor>()),
-        Dtype::F16 => Ok(Resolved::of::<HalfTensor<half::f16>>()),
-        Dtype::Bf16 => Ok(Resolved::of::<HalfTensor<half::bf16>>()),
+        Dtype::F16 => Ok(Resolved::of::<Mixed<half::f16, half::f16>>()),
+        Dtype::Bf16 => Ok(Resolved::of::<Mixed<half::bf16, half::bf16>>()),
+        Dtype::F8 => Ok(Resolved::of::<Mixed<float8::F8E4M3, half::bf16>>()),
+        Dtype::I8 => Ok(Resolved::of::<Mixed<i8, i32>>()),
         _ => Err(FAMILY.no_kernel(dtype)),
     }
 }
@@ -56,8 +61,17 @@ fn resolve(dtype: Dtype) -> Result<Resolved> {
 /// The family for f32.
 struct Tensor;
 
-/// The family for a type of 16-bit floats.
-struct HalfTensor<T>(PhantomData<T>);
+/// The family for factors of a narrow type and products of another.
+struct Mixed<T, O>(PhantomData<(T, O)>);
+
+/// How the product of f32 is made.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// At the accuracy of f32.
+    Emulated,
+    /// Cut to tf32.
+    Tf32,
+}
 
 /// Both factors on a device, and the properties of their product.
 struct Factors<'j, T> {
@@ -67,27 +81,34 @@ struct Factors<'j, T> {
     work: Work,
 }
 
+/// A rung that the library plans.
+fn rung(name: &'static str, idea: &'static str, block: &'static [u32; 1], way: Way) -> Rung<Planned<Way>> {
+    Rung { name, idea, block: BlockRule::OneOf { sizes: block, default: block[0] }, kernel: Planned::Here(way) }
+}
+
 impl Ladder for Tensor {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Planned<()>;
+    type Kernel = Planned<Way>;
     type Operands<'j> = Factors<'j, f32>;
 
     fn rungs() -> Vec<Rung<Self::Kernel>> {
-        let block = BlockRule::OneOf { sizes: &[best::BLOCK], default: best::BLOCK };
-        vec![Rung { name: "best", idea: best::IDEA, block, kernel: Planned::ByLibrary }]
+        vec![rung("tf32", TF32, &[product::BLOCK], Way::Tf32), rung("best", best::IDEA, &[best::BLOCK], Way::Emulated)]
     }
 
-    fn entries(_: &Rung<Self::Kernel>) -> Vec<Entry> {
+    fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
+        if let Planned::Here(Way::Tf32) = rung.kernel {
+            return entries_of::<f32>();
+        }
         let slices = [slices::tensor_slices::<false>, slices::tensor_slices::<true>];
         std::iter::once(Entry::of(best::tensor_best)).chain(slices.map(Entry::of)).collect()
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        oracle::oracle::<f32>(problem, sizes_of(&problem)?)
+        oracle::oracle::<f32, f32>(problem, sizes_of(&problem)?)
     }
 
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Factors<'j, f32>> {
-        upload(job)
+        upload::<f32, f32>(job)
     }
 
     fn work(factors: &Factors<'_, f32>) -> Work {
@@ -96,6 +117,9 @@ impl Ladder for Tensor {
 
     fn prepare(factors: &Factors<'_, f32>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
         rung.require_no_grid()?;
+        if let Planned::Here(Way::Tf32) = rung.kernel {
+            return multiply::<f32, f32, _>(factors, rung, run);
+        }
         let Factors { ref a, ref b, sizes, .. } = *factors;
         let result = [sizes.m, sizes.n];
         let output = rung.uninit::<f32>(sizes.m * sizes.n, "c")?;
@@ -107,26 +131,26 @@ impl Ladder for Tensor {
     }
 }
 
-impl<T: Half> Ladder for HalfTensor<T> {
+impl<T: Factor<O>, O: Scalar> Ladder for Mixed<T, O> {
     const FAMILY: &'static str = FAMILY.name;
     type Kernel = Planned<()>;
     type Operands<'j> = Factors<'j, T>;
 
     fn rungs() -> Vec<Rung<Self::Kernel>> {
-        Tensor::rungs()
+        let block = BlockRule::OneOf { sizes: &[product::BLOCK], default: product::BLOCK };
+        vec![Rung { name: "best", idea: product::IDEA, block, kernel: Planned::ByLibrary }]
     }
 
     fn entries(_: &Rung<Self::Kernel>) -> Vec<Entry> {
-        let kernels = T::KERNELS.as_flattened().as_flattened().iter().copied().map(Entry::of);
-        kernels.chain([Entry::of(pad::tensor_half_pad)]).collect()
+        entries_of::<T>()
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        oracle::oracle::<T>(problem, sizes_of(&problem)?)
+        oracle::oracle::<T, O>(problem, sizes_of(&problem)?)
     }
 
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Factors<'j, T>> {
-        upload(job)
+        upload::<T, O>(job)
     }
 
     fn work(factors: &Factors<'_, T>) -> Work {
@@ -135,19 +159,41 @@ impl<T: Half> Ladder for HalfTensor<T> {
 
     fn prepare(factors: &Factors<'_, T>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
         rung.require_no_grid()?;
-        let Factors { ref a, ref b, sizes, .. } = *factors;
-        let output = rung.uninit::<T>(sizes.m * sizes.n, "c")?;
-        let plan = half_matmul::Plan::new(&rung.device, sizes)?;
-        let launches = plan.prepare([a, b], &output)?;
-        let shape = launches.last().map_or((0, 0), |last| (last.shape().threads() as u32, last.shape().grid[0]));
-        let steps = Plan::new(shape.0, shape.1, &output, &[sizes.m, sizes.n]);
-        let steps = launches.into_iter().fold(steps, Plan::then);
-        run(steps.with_depth(sizes.k as u64 + 16))
+        multiply::<T, O, _>(factors, rung, run)
     }
 }
 
+/// The entries of the kernels for factors of a narrow type, and of those that copy such factors.
+fn entries_of<T: mixed_matmul::Operand>() -> Vec<Entry> {
+    let products = T::KERNELS.into_iter().flatten().copied().map(Entry::of);
+    let copies = match size_of::<T>() {
+        1 => vec![Entry::of(pad::tensor_pad::<u8>), Entry::of(turn::tensor_turn::<u8>)],
+        2 => vec![Entry::of(pad::tensor_pad::<u16>)],
+        _ => vec![Entry::of(pad::tensor_pad::<u32>), Entry::of(turn::tensor_turn::<u32>)],
+    };
+    products.chain(copies).collect()
+}
+
+/// Runs the product of narrow factors.
+fn multiply<T: Factor<O>, O: Scalar, K>(factors: &Factors<'_, T>, rung: &Chosen<'_, K>, run: Run<'_>) -> Result<()> {
+    let Factors { ref a, ref b, sizes, .. } = *factors;
+    let output = rung.uninit::<O>(sizes.m * sizes.n, "c")?;
+    let plan = mixed_matmul::Plan::<T, O, _>::new(&rung.device, sizes)?;
+    let launches = plan.prepare([a, b], &output)?;
+    let shape = launches.last().map_or((0, 0), |last| (last.shape().threads() as u32, last.shape().grid[0]));
+    let steps = Plan::new(shape.0, shape.1, &output, &[sizes.m, sizes.n]);
+    let steps = launches.into_iter().fold(steps, Plan::then);
+    // The bounds of `mixed_matmul` in units of 2^-23.
+    let k = sizes.k as u64;
+    run(steps.with_depth(match T::DTYPE {
+        Dtype::F32 => (1 << 14) + k + 24,
+        Dtype::F8 => k.div_ceil(32) * 33 << 10,
+        _ => k + 16,
+    }))
+}
+
 /// Copies the factors to the device, if it has room for them, for their slices or copies, and for the product.
-fn upload<'j, T: Scalar>(job: &'j Job<'_>) -> Result<Factors<'j, T>> {
+fn upload<'j, T: Scalar, O: Scalar>(job: &'j Job<'_>) -> Result<Factors<'j, T>> {
     let sizes = sizes_of(&job.problem)?;
     if !library::supports(job.device.info()) {
         return Err(Error::Usage(format!(
@@ -161,7 +207,7 @@ fn upload<'j, T: Scalar>(job: &'j Job<'_>) -> Result<Factors<'j, T>> {
         || Error::Usage(format!("a product of {}x{}x{} is too large for 64 bits", sizes.m, sizes.n, sizes.k));
     let product = (sizes.m as u64).checked_mul(sizes.n as u64).ok_or_else(too_large)?;
     let inputs = (size_of_val(a) + size_of_val(b)) as u64;
-    let output = product.checked_mul(size_of::<T>() as u64);
+    let output = product.checked_mul(size_of::<O>() as u64);
     let bytes = output.and_then(|bytes| bytes.checked_add(inputs)).ok_or_else(too_large)?;
     // The slices take as much as the factors, and so do copies of f16 and bf16.
     let all = bytes.checked_add(inputs);
@@ -193,9 +239,9 @@ fn cases() -> Vec<Case> {
         case([129, 193, 100], &[]),
         case([257, 48, 448], &[b]),
         // Tiles of 256 columns, and rows that need no copy.
-        case([8, 4224, 72], &[]).only(HALVES),
-        case([129, 264, 136], &[a]).only(HALVES),
-        case([72, 136, 520], &[a, b]).only(HALVES),
-        case([136, 72, 200], &[b]).only(HALVES),
+        case([8, 4224, 72], &[]).only(NARROW),
+        case([129, 264, 136], &[a]).only(NARROW),
+        case([72, 136, 520], &[a, b]).only(NARROW),
+        case([136, 72, 200], &[b]).only(NARROW),
     ]
 }

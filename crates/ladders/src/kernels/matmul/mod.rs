@@ -140,7 +140,7 @@ impl<T: Real> Ladder for Matmul<T> {
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        oracle::oracle::<T>(problem, sizes_of(&problem)?)
+        oracle::oracle::<T, T>(problem, sizes_of(&problem)?)
     }
 
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Factors<'j, T>> {

@@ -1,11 +1,11 @@
 //! Reference products, computed in wider arithmetic on all cores.
 //!
-//! - f32, f16 and bf16: products are exact in f64, and added in f64.
+//! - f32, and types of 16 and 8 bits: products are exact in f64, and added in f64.
 //! - f64: products and sums keep their rounding errors in a second f64 (Ogita, Rump and Oishi, "Accurate Sum and Dot
 //!   Product", 2005: Dot2), as if computed in twice the precision.
 //!
-//! An element passes if it is within `K * epsilon * sum of |a| |b|` of the reference (f32's epsilon for f16 and bf16,
-//! whose results are rounded once more), plus the reference's own error bound. Up to 2^33 multiplications, every
+//! An element passes if it is within `K * epsilon * sum of |a| |b|` of the reference (f32's epsilon for narrower
+//! floats, whose results may be rounded once more), plus the reference's own error bound. Up to 2^33 multiplications, every
 //! element is compared. For larger products, which would take a host too long, two checks replace the comparison:
 //! - every 32 neighbours of a row are added up, and the sum is compared with the row of A times the sum of the 32
 //!   columns of B, within the sum of the elements' bounds (after Freivalds, 1977). Thus every element is covered: each
@@ -20,6 +20,7 @@ use rayon::prelude::*;
 use rustwarp::element::{Dtype, Scalar, Value};
 use rustwarp::matmul::Sizes;
 use rustwarp::tensor::Tensor;
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -39,12 +40,12 @@ const U: f64 = f64::EPSILON / 2.0;
 ///
 /// # Errors
 /// [`Error`](crate::Error) for operands of another type.
-pub fn oracle<T: Scalar>(problem: Problem<'_>, sizes: Sizes) -> Result<Oracle<'_>> {
+pub fn oracle<T: Scalar, O: Scalar>(problem: Problem<'_>, sizes: Sizes) -> Result<Oracle<'_>> {
     let all = sizes.m as u128 * sizes.n as u128 * sizes.k as u128 <= ALL;
-    prepared::<T>(problem, sizes, all)
+    prepared::<T, O>(problem, sizes, all)
 }
 
-fn prepared<T: Scalar>(problem: Problem<'_>, sizes: Sizes, all: bool) -> Result<Oracle<'_>> {
+fn prepared<T: Scalar, O: Scalar>(problem: Problem<'_>, sizes: Sizes, all: bool) -> Result<Oracle<'_>> {
     let Sizes { m, n, k, transposed } = sizes;
     let (a, b) = (problem.view::<T>(0)?, problem.view::<T>(1)?);
     let (rows, columns) = (lines(a, m, k, !transposed[0]), lines(b, n, k, transposed[1]));
@@ -56,14 +57,14 @@ fn prepared<T: Scalar>(problem: Problem<'_>, sizes: Sizes, all: bool) -> Result<
         Terms::new(&rows, &columns, k, samples(m, n).into_par_iter(), precise)
     };
     let groups = (!all).then(|| Groups::new(&rows, &columns, sizes));
-    let product = Rc::new(Product { a, b, sizes, precise, references, groups });
+    let product = Rc::new(Product::<T, O> { a, b, sizes, precise, references, groups, result: PhantomData });
     let same_product = product.clone();
     let oracle = Oracle::new(move |result, depth| product.judge(result, depth));
     Ok(oracle.with_search(move |result, depth| same_product.first_wrong(result, depth)).with_size(&[m, n, k]))
 }
 
 /// The data for judging a product.
-struct Product<'a, T> {
+struct Product<'a, T, O> {
     a: &'a [T],
     b: &'a [T],
     sizes: Sizes,
@@ -72,9 +73,10 @@ struct Product<'a, T> {
     references: Terms,
     /// Sums of groups, for a product of which not every element is compared.
     groups: Option<Groups>,
+    result: PhantomData<fn() -> O>,
 }
 
-impl<T: Scalar> Product<'_, T> {
+impl<T: Scalar, O: Scalar> Product<'_, T, O> {
     fn judge(&self, result: &Tensor, depth: u64) -> Verdict {
         let Some(elements) = self.elements(result) else {
             return Verdict { verified: false, error: f64::NAN };
@@ -106,25 +108,25 @@ impl<T: Scalar> Product<'_, T> {
     }
 
     /// The elements of a result of the right type and shape.
-    fn elements<'r>(&self, result: &'r Tensor) -> Option<&'r [T]> {
-        T::view(result.data()).filter(|_| result.shape() == [self.sizes.m, self.sizes.n])
+    fn elements<'r>(&self, result: &'r Tensor) -> Option<&'r [O]> {
+        O::view(result.data()).filter(|_| result.shape() == [self.sizes.m, self.sizes.n])
     }
 
     /// The compared elements: their indices, values, and expected values.
-    fn compared(&self, elements: &[T], terms: &[Term], depth: u64) -> impl Iterator<Item = (usize, Value, Expected)> {
+    fn compared(&self, elements: &[O], terms: &[Term], depth: u64) -> impl Iterator<Item = (usize, Value, Expected)> {
         let Sizes { n, k, .. } = self.sizes;
         let reference_error = if self.precise { 2.0 * U } else { (k as f64 + 1.0) * U };
         let relative = self.relative(depth) + reference_error;
         terms.iter().map(move |term| {
             let index = term.row * n + term.column;
-            (index, elements[index].value(), term.expect::<T>(relative, 1))
+            (index, elements[index].value(), term.expect::<O>(relative, 1))
         })
     }
 
     /// Error bound of an element relative to its sum of magnitudes.
     fn relative(&self, depth: u64) -> f64 {
-        // Sums of 16-bit floats are f32.
-        let sums = if size_of::<T>() == 2 { Dtype::F32 } else { T::DTYPE };
+        // Sums of narrow floats are f32.
+        let sums = if T::DTYPE.is_float() && size_of::<T>() <= 2 { Dtype::F32 } else { T::DTYPE };
         depth as f64 * epsilon(sums)
     }
 
@@ -371,7 +373,7 @@ mod tests {
             (verified, first)
         };
         for all in [true, false] {
-            let oracle = prepared::<f32>(problem(&inputs, &settings), sizes, all).expect("an oracle");
+            let oracle = prepared::<f32, f32>(problem(&inputs, &settings), sizes, all).expect("an oracle");
             assert!(judge(&oracle, &right).0, "all {all}");
             for at in [0, 1, n, 33 * n + 31, 33 * n + 32, m * n - 1] {
                 for wrong in [right[at] + 0.1, f32::NAN, f32::INFINITY] {
@@ -393,7 +395,7 @@ mod tests {
         let settings = Settings::default();
         for (inputs, transposed) in [([a.clone(), turned.clone()], [false, false]), ([turned, a], [true, true])] {
             let sizes = Sizes { m: 2, n: 2, k: 3, transposed };
-            let oracle = oracle::<f64>(problem(&inputs, &settings), sizes).expect("an oracle");
+            let oracle = oracle::<f64, f64>(problem(&inputs, &settings), sizes).expect("an oracle");
             assert!(oracle.judge(&product, 3).verified, "{transposed:?}");
         }
     }

@@ -21,7 +21,8 @@ pub(in crate::backend) fn tensor_map(layout: &TensorLayout) -> Result<TensorMap>
 /// The number of a type in `CUtensorMapDataType`.
 pub(in crate::backend) fn number(dtype: Dtype) -> u32 {
     match dtype {
-        Dtype::U8 => 0,
+        // Copies do not look at the elements, so that bytes of any kind are U8.
+        Dtype::U8 | Dtype::I8 | Dtype::F8 => 0,
         Dtype::U32 => 2,
         Dtype::I32 => 3,
         Dtype::U64 => 4,

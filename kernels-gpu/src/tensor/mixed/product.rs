@@ -4,17 +4,20 @@
 //!   with boxes of both factors, 64 of the depth each; the warpgroup gives its registers to the others.
 //! - The other two warpgroups multiply 64 rows each. A stage is released when the products of the next have started, so
 //!   that the tensor cores never wait for the threads.
-//! - Each warp rounds its sums, 16 rows of 64 columns at a time, to shared memory in the order of a swizzled box, and
+//! - Each warp rounds its sums, 16 rows of 128 bytes at a time, to shared memory in the order of a swizzled box, and
 //!   one thread stores the box. Two stores are under way while the next is written, and the other warpgroup multiplies.
 //! - Tiles that are computed at the same time lie close together, so that their factors are found in the L2 cache.
 
-use super::ring::{COPIES, COPY_ROWS, DEPTH, Position, ROWS, Ring, WARPGROUPS, shared, stage};
-use super::{Accumulator, Bf16, F16, Half};
+use super::accumulator::{Accumulator, Sum};
+use super::epilogue::{Epilogue, FINISHED, WIDE};
+use super::precision::{Bf16, E4m3, F16, Multiply, Precision, S8, Tf32};
+use super::ring::{Position, ROW, ROWS, Ring, WARPGROUPS, shared, stage};
+use super::store::store;
 use crate::unroll::unroll;
-use cuda_std::memory::{SharedAddress, TensorMap, fence_copies, wait_copies_read};
+use cuda_std::memory::{SharedAddress, TensorMap, wait_copies_read};
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
-use cuda_std::warpgroup::{Sums, Tile, commit, grow_registers, shrink_registers, wait_but};
+use cuda_std::warpgroup::{Sums, commit, grow_registers, shrink_registers, wait_but};
 
 /// The idea in one line.
 pub const IDEA: &str = "tensor maps feed a ring of stages: one thread copies, two warpgroups multiply and store boxes";
@@ -27,6 +30,12 @@ pub const PLAIN: u32 = 1;
 
 /// Bit of `how`: C cannot be stored by its map.
 pub const BY_ELEMENTS: u32 = 2;
+
+/// Bit of `how`: with [`PLAIN`], the first factor is stored transposed.
+pub const A_ACROSS: u32 = 64;
+
+/// Bit of `how`: with [`PLAIN`], the second factor is not stored transposed.
+pub const B_ACROSS: u32 = 128;
 
 /// Rows of tiles that are computed together.
 const GROUP: u32 = 16;
@@ -46,15 +55,22 @@ const fn size<S: Accumulator>() -> Size {
 
 /// The matrices and their sizes.
 #[derive(Clone, Copy)]
-struct Problem {
+pub struct Problem {
     a: TensorMap,
     b: TensorMap,
-    c: TensorMap,
-    out: *mut u16,
-    m: u32,
-    n: u32,
+    /// The product, in boxes.
+    pub c: TensorMap,
+    /// The product.
+    pub out: *mut u8,
+    /// Its rows.
+    pub m: u32,
+    /// Its columns.
+    pub n: u32,
     k: u32,
-    how: u32,
+    /// How it is computed and stored.
+    pub how: u32,
+    /// What becomes of the sums.
+    pub epilogue: Epilogue,
 }
 
 impl Problem {
@@ -79,63 +95,110 @@ impl Problem {
     }
 }
 
-/// Defines the kernel for tiles with as many columns as these sums have.
-macro_rules! kernel {
-    ($name:ident $size:ident $sums:ty) => {
-        #[doc = concat!("The tile of [`", stringify!($name), "`].")]
-        pub const $size: Size = size::<$sums>();
+/// Defines the kernels for tiles with a number of columns.
+macro_rules! kernels {
+    ($half:ident $along:ident $size:ident $registers:literal) => {
+        #[doc = concat!("The tile of [`", stringify!($half), "`] and [`", stringify!($along), "`].")]
+        pub const $size: Size = size::<Sums<$registers>>();
 
-        /// Multiplies two matrices of `H`, `m` by `k` and `k` by `n`. `A`: the first is stored transposed; `B`: the
+        /// Multiplies two matrices of `P`, `m` by `k` and `k` by `n`. `A`: the first is stored transposed; `B`: the
         /// second is not.
         ///
-        /// The maps have swizzles of 128 bytes and boxes of 64 columns, with 16 rows for C. A factor that lies along
-        /// the depth has a box of all its rows in a tile (128 of A, the tile's columns of B), another boxes of 64 rows.
-        /// `a` and `b`, which `how` = [`PLAIN`] takes instead, are the matrices without padding.
+        /// The maps have swizzles of 128 bytes and boxes whose rows have 128 bytes, with 16 rows for C. A factor that
+        /// lies along the depth has a box of all its rows in a tile (128 of A, the tile's columns of B), another boxes
+        /// of 64 rows. `a` and `b`, which `how` = [`PLAIN`] takes instead, are the matrices without padding. C has the
+        /// type of the factors, or f32 with [`WIDE`].
+        ///
+        /// With [`FINISHED`] the sums become `alpha * row_scales[i] * column_scales[j] * sum + beta * addend[i][j] +
+        /// bias[j]`, where null pointers stand for parameters that change nothing.
         ///
         /// # Safety
         /// [`BLOCK`] threads, any number of blocks; the maps describe matrices of these sizes, and `out` has room for
-        /// `m * n` elements, the map's, which overlap nothing. Without [`PLAIN`]: a GPU of sm_90, and the tile's
-        /// dynamic shared memory; with it, no maps are used, but `a` and `b` have their elements.
-        #[kernel(for H in [F16, Bf16], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 1))]
-        pub unsafe fn $name<H: Half, const A: bool, const B: bool>(
+        /// `m * n` elements, the map's, which overlap nothing but, exactly, the addend. The other pointers are null or
+        /// have their elements. Without [`PLAIN`]: a GPU of sm_90, and the tile's dynamic shared memory; with it, no
+        /// maps are used, but `a` and `b` have their elements.
+        #[kernel(for P in [F16, Bf16], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 1))]
+        pub unsafe fn $half<P: Multiply<$registers>, const A: bool, const B: bool>(
             a_map: TensorMap,
             b_map: TensorMap,
             c_map: TensorMap,
-            a: *const u16,
-            b: *const u16,
-            out: *mut u16,
+            a: *const u8,
+            b: *const u8,
+            out: *mut u8,
             m: u32,
             n: u32,
             k: u32,
             how: u32,
+            alpha: f32,
+            beta: f32,
+            addend: *const u8,
+            row_scales: *const f32,
+            column_scales: *const f32,
+            bias: *const f32,
         ) {
-            let problem = Problem { a: a_map, b: b_map, c: c_map, out, m, n, k, how };
+            let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
+            let problem = Problem { a: a_map, b: b_map, c: c_map, out, m, n, k, how, epilogue };
             // SAFETY: this kernel has the same contract.
-            unsafe { run::<H, $sums, A, B>(problem, a, b) };
+            unsafe { run::<P, $registers, A, B>(&problem, a, b) };
+        }
+
+        /// Multiplies two matrices of `P`, `m` by `k` and `k` by `n`, the second stored transposed; with [`PLAIN`], both
+        /// as `how` says. C is f32, of bytes i32; of floats of 8 bits it is bf16 without [`WIDE`], and with
+        /// [`FINISHED`] of bytes, too.
+        ///
+        /// # Safety
+        #[doc = concat!("That of [`", stringify!($half), "`].")]
+        #[kernel(for P in [Tf32, E4m3, S8], launch_bounds(BLOCK, 1))]
+        pub unsafe fn $along<P: Multiply<$registers>>(
+            a_map: TensorMap,
+            b_map: TensorMap,
+            c_map: TensorMap,
+            a: *const u8,
+            b: *const u8,
+            out: *mut u8,
+            m: u32,
+            n: u32,
+            k: u32,
+            how: u32,
+            alpha: f32,
+            beta: f32,
+            addend: *const u8,
+            row_scales: *const f32,
+            column_scales: *const f32,
+            bias: *const f32,
+        ) {
+            let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
+            let problem = Problem { a: a_map, b: b_map, c: c_map, out, m, n, k, how, epilogue };
+            // SAFETY: this kernel has the same contract.
+            unsafe { run::<P, $registers, false, false>(&problem, a, b) };
         }
     };
 }
-kernel!(tensor_half_256 COLUMNS_256 Sums<128>);
-kernel!(tensor_half_192 COLUMNS_192 Sums<96>);
-kernel!(tensor_half_128 COLUMNS_128 Sums<64>);
-kernel!(tensor_half_64 COLUMNS_64 Sums<32>);
+kernels!(tensor_half_256 tensor_along_256 COLUMNS_256 128);
+kernels!(tensor_half_192 tensor_along_192 COLUMNS_192 96);
+kernels!(tensor_half_128 tensor_along_128 COLUMNS_128 64);
+kernels!(tensor_half_64 tensor_along_64 COLUMNS_64 32);
 
 /// # Safety
 /// That of [`tensor_half_256`].
 #[inline(always)]
-unsafe fn run<H: Half, S: Accumulator, const A: bool, const B: bool>(problem: Problem, a: *const u16, b: *const u16) {
+unsafe fn run<P: Multiply<R>, const R: usize, const A: bool, const B: bool>(
+    problem: &Problem,
+    a: *const u8,
+    b: *const u8,
+) {
     if !cfg!(target_feature = "sm_90") || problem.how & PLAIN != 0 {
         // SAFETY: the caller upholds this function's contract.
-        unsafe { plain::<H, A, B>(&problem, a, b) };
+        unsafe { plain::<P>(problem, a.cast(), b.cast(), [A, B]) };
         return;
     }
     // SAFETY: the launch has the shared memory, and all threads of the block reach the barrier.
     unsafe {
-        let ring = Ring::<S>::at(SharedAddress::of(dynamic_shared_mem::<u8>()));
+        let ring = Ring::<P::Sums>::at(SharedAddress::of(dynamic_shared_mem::<u8>()));
         if thread::thread_idx_x() == 0 {
             problem.a.prefetch();
             problem.b.prefetch();
-            if problem.how & BY_ELEMENTS == 0 {
+            if problem.how & (BY_ELEMENTS | FINISHED) == 0 {
                 problem.c.prefetch();
             }
             ring.init();
@@ -146,39 +209,54 @@ unsafe fn run<H: Half, S: Accumulator, const A: bool, const B: bool>(problem: Pr
         if warpgroup == 0 {
             shrink_registers::<40>();
             if thread::thread_idx_x() == 0 {
-                fill::<S, A, B>(&problem, ring);
+                fill::<P, P::Sums, A, B>(problem, ring);
             }
         } else {
             grow_registers::<232>();
-            multiply::<H, S, A, B>(&problem, ring, warpgroup - 1);
+            multiply::<P, R, A, B>(problem, ring, warpgroup - 1);
         }
     }
 }
 
-/// Computes the product element by element, with fused multiply-adds in the order of the depth.
+/// Computes the product element by element, in the order of the depth. `across`: how the factors are stored.
 ///
 /// # Safety
 /// That of [`tensor_half_256`] with [`PLAIN`].
 #[inline(always)]
-unsafe fn plain<H: Half, const A: bool, const B: bool>(problem: &Problem, a: *const u16, b: *const u16) {
+unsafe fn plain<P: Precision>(problem: &Problem, a: *const P::Bits, b: *const P::Bits, across: [bool; 2]) {
     let (m, n, depth) = (problem.m as usize, problem.n as usize, problem.k as usize);
+    let across = [across[0] || problem.how & A_ACROSS != 0, across[1] || problem.how & B_ACROSS != 0];
     // Without `max` the compiler would keep a panic for a division by 0.
     let columns = n.max(1);
     let mut i = thread::global_index();
     while i < m * columns {
         let (row, column) = (i / columns, i % columns);
         // Start, and distance from one of the depth to the next.
-        let (a_start, along_a) = if A { (row, m) } else { (row * depth, 1) };
-        let (b_start, along_b) = if B { (column, n) } else { (column * depth, 1) };
-        let (mut sum, mut at) = (0.0_f32, 0);
+        let (a_start, along_a) = if across[0] { (row, m) } else { (row * depth, 1) };
+        let (b_start, along_b) = if across[1] { (column, n) } else { (column * depth, 1) };
+        let (mut sum, mut at) = (P::Sum::ZERO, 0);
         while at < depth {
             // SAFETY: both elements are inside their matrices.
             let (x, y) = unsafe { (*a.add(a_start + at * along_a), *b.add(b_start + at * along_b)) };
-            sum = Float::mul_add(H::widen(x), H::widen(y), sum);
+            sum = P::multiply_add(x, y, sum);
             at += 1;
         }
+        let mut bits = sum.bits();
+        let mut number = sum.float();
         // SAFETY: the element is inside the product.
-        unsafe { problem.out.add(i).write(H::pack(sum, 0.0) as u16) };
+        unsafe {
+            if problem.how & FINISHED != 0 {
+                let Problem { epilogue, how, .. } = problem;
+                let (scale, column) = (epilogue.row(row as u32), epilogue.column(column as u32));
+                number = epilogue.finish::<P>(sum, scale, column, i, *how);
+                bits = number.to_bits();
+            }
+            if problem.how & WIDE != 0 {
+                problem.out.cast::<u32>().add(i).write(bits);
+            } else {
+                problem.out.cast::<u16>().add(i).write(P::pack(number, 0.0) as u16);
+            }
+        }
         i += thread::grid_stride();
     }
 }
@@ -188,9 +266,9 @@ unsafe fn plain<H: Half, const A: bool, const B: bool>(problem: &Problem, a: *co
 /// # Safety
 /// One thread of the block calls it.
 #[inline(always)]
-unsafe fn fill<S: Accumulator, const A: bool, const B: bool>(problem: &Problem, ring: Ring<S>) {
+unsafe fn fill<P: Precision, S: Accumulator, const A: bool, const B: bool>(problem: &Problem, ring: Ring<S>) {
     /// Bytes of a box of 64 by 64.
-    const BOX: u32 = 64 * 128;
+    const BOX: u32 = 64 * ROW;
     let [down, across] = problem.tiles::<S>();
     let mut position = Position::<S>::FIRST;
     let mut tile = thread::block_idx_x();
@@ -220,7 +298,7 @@ unsafe fn fill<S: Accumulator, const A: bool, const B: bool>(problem: &Problem, 
                 }
             }
             position.advance();
-            k += DEPTH;
+            k += P::DEPTH;
         }
         tile += thread::grid_dim_x();
     }
@@ -231,9 +309,9 @@ unsafe fn fill<S: Accumulator, const A: bool, const B: bool>(problem: &Problem, 
 /// # Safety
 /// All threads of the warpgroup call it together.
 #[inline(always)]
-unsafe fn multiply<H: Half, S: Accumulator, const A: bool, const B: bool>(
+unsafe fn multiply<P: Multiply<R>, const R: usize, const A: bool, const B: bool>(
     problem: &Problem,
-    ring: Ring<S>,
+    ring: Ring<P::Sums>,
     warpgroup: u32,
 ) {
     let warp = warpgroup * 4 + thread::thread_idx_x() / 32 % 4;
@@ -244,31 +322,31 @@ unsafe fn multiply<H: Half, S: Accumulator, const A: bool, const B: bool>(
             unsafe { ring.empty(stage).arrive() };
         }
     };
-    let [down, across] = problem.tiles::<S>();
-    let (mut position, mut copy) = (Position::<S>::FIRST, 0);
+    let [down, across] = problem.tiles::<P::Sums>();
+    let (mut position, mut copy) = (Position::<P::Sums>::FIRST, 0);
     let mut tile = thread::block_idx_x();
     while tile < down * across {
-        let mut sums = S::zero();
+        let mut sums = P::Sums::zero();
         let mut k = 0;
         while k < problem.k {
             // SAFETY: the whole warpgroup is here, and the stage is full after the wait.
             unsafe {
                 ring.full(position.stage).wait(position.parity);
-                products::<H, S, A, B>(&mut sums, ring, position.stage, warpgroup);
+                products::<P, R, A, B>(&mut sums, ring, position.stage, warpgroup);
                 wait_but::<1>();
             }
             release(position.previous(), k > 0);
             position.advance();
-            k += DEPTH;
+            k += P::DEPTH;
         }
         // SAFETY: the whole warpgroup is here.
         unsafe { sums.wait() };
         release(position.previous(), k > 0);
-        let [row, column] = problem.place::<S>(tile);
+        let [row, column] = problem.place::<P::Sums>(tile);
         let row = row + warp * 16;
         // SAFETY: the whole warp is here; by contract of the kernel there is room for the product.
         unsafe {
-            store::<H, S>(problem, &sums, ring, warp, &mut copy, [column, row]);
+            store::<P, P::Sums>(problem, &sums, ring, warp, &mut copy, [column, row]);
         }
         tile += thread::grid_dim_x();
     }
@@ -281,9 +359,9 @@ unsafe fn multiply<H: Half, S: Accumulator, const A: bool, const B: bool>(
 /// # Safety
 /// The whole warpgroup calls it; the stage is full.
 #[inline(always)]
-unsafe fn products<H: Half, S: Accumulator, const A: bool, const B: bool>(
-    sums: &mut S,
-    ring: Ring<S>,
+unsafe fn products<P: Multiply<R>, const R: usize, const A: bool, const B: bool>(
+    sums: &mut P::Sums,
+    ring: Ring<P::Sums>,
     stage: u32,
     warpgroup: u32,
 ) {
@@ -291,98 +369,7 @@ unsafe fn products<H: Half, S: Accumulator, const A: bool, const B: bool>(
     // SAFETY: the caller upholds this function's contract.
     unsafe {
         sums.fence();
-        unroll!(step < (DEPTH / 16) as usize => {
-            let step = step as u32;
-            let (along_a, along_b) = (Tile::at(a).from_byte(step * 32), Tile::at(b).from_byte(step * 32));
-            let across_a = Tile::across(a, DEPTH).from_row(step * 16);
-            let across_b = Tile::across(b, DEPTH).from_row(step * 16);
-            match (A, B) {
-                (false, false) => H::add(sums, along_a, along_b),
-                (false, true) => H::add(sums, along_a, across_b),
-                (true, false) => H::add(sums, across_a, along_b),
-                (true, true) => H::add(sums, across_a, across_b),
-            }
-        });
+        unroll!(step < (ROW / 32) as usize => { P::add::<A, B>(sums, a, b, step as u32) });
         commit();
-    }
-}
-
-/// Stores a warp's 16 rows in boxes of 64 columns: by the map of C, or element by element, if its rows do not start at
-/// multiples of 16 bytes.
-///
-/// # Safety
-/// The whole warp calls it; `warp` is its number among those that multiply, and `copy` that of its room.
-#[inline(always)]
-unsafe fn store<H: Half, S: Accumulator>(
-    problem: &Problem,
-    sums: &S,
-    ring: Ring<S>,
-    warp: u32,
-    copy: &mut u32,
-    [column, row]: [u32; 2],
-) {
-    let lane = warp::lane_id();
-    unroll!(part < (S::COLUMNS / 64) as usize => {
-        let room = ring.store(warp * COPIES + *copy);
-        // SAFETY: the whole warp is here. The last store from this room has read it, and the lane's row of the box is
-        // there.
-        unsafe {
-            if lane == 0 {
-                wait_copies_read::<{ COPIES - 1 }>();
-            }
-            warp::sync_warp(warp::ALL);
-            write_box::<H, S>(sums, part * 32, room.add(lane % 16 * 128), lane);
-            let column = column + part as u32 * 64;
-            if problem.how & BY_ELEMENTS == 0 {
-                fence_copies();
-                warp::sync_warp(warp::ALL);
-                if lane == 0 {
-                    problem.c.copy_out(room, [column, row]);
-                }
-            } else {
-                warp::sync_warp(warp::ALL);
-                copy_elements(problem, room, [column + lane * 2, row], lane);
-            }
-        }
-        *copy = (*copy + 1) % COPIES;
-    });
-}
-
-/// Writes the box of the elements from `first` on, in the order of a swizzle of 128 bytes.
-///
-/// # Safety
-/// The whole warp calls it, each lane with the address of row `lane % 16`.
-#[inline(always)]
-unsafe fn write_box<H: Half, S: Accumulator>(sums: &S, first: usize, row: SharedAddress, lane: u32) {
-    unroll!(run < 4 => {
-        let at = first + run * 8;
-        let pair = |i: usize| H::pack(sums.get(at + i), sums.get(at + i + 1));
-        let place = (run as u32 * 2 + lane / 16) ^ (lane % 8);
-        // SAFETY: the caller upholds this function's contract.
-        unsafe { row.add(place * 16).store_matrices([pair(0), pair(2), pair(4), pair(6)]) };
-    });
-}
-
-/// Copies a box from shared memory to the product, two elements of each row by each lane.
-///
-/// # Safety
-/// The whole warp calls it, each lane with its own column; the box is there, and there is room for the product.
-#[inline(always)]
-unsafe fn copy_elements(problem: &Problem, room: SharedAddress, [column, first]: [u32; 2], lane: u32) {
-    let mut i = 0;
-    while i < COPY_ROWS {
-        let (row, place) = (first + i, (lane / 4) ^ (i % 8));
-        let to = problem.out.wrapping_add(row as usize * problem.n as usize + column as usize);
-        // SAFETY: the pair is in the box; the elements are inside the product.
-        unsafe {
-            let pair = room.add(i * 128 + place * 16 + lane % 4 * 4).load::<u32>();
-            if row < problem.m && column < problem.n {
-                to.write(pair as u16);
-            }
-            if row < problem.m && column + 1 < problem.n {
-                to.add(1).write((pair >> 16) as u16);
-            }
-        }
-        i += 1;
     }
 }

@@ -1,7 +1,7 @@
 //! The ring of stages in shared memory between the thread that copies and the warpgroups that multiply, and the room
 //! from which the product is stored.
 
-use super::Accumulator;
+use super::accumulator::Accumulator;
 use core::marker::PhantomData;
 use cuda_std::memory::{Mbarrier, SharedAddress, fence_init};
 use cuda_std::warpgroup::Tile;
@@ -9,23 +9,23 @@ use cuda_std::warpgroup::Tile;
 /// Rows of a block's tile.
 pub const ROWS: u32 = 64 * WARPGROUPS;
 
-/// Elements of the depth in a stage: a row of 128 bytes.
-pub const DEPTH: u32 = 64;
+/// Bytes of the depth in a stage.
+pub const ROW: u32 = Tile::<false>::ROW;
 
 /// Warpgroups that multiply.
 pub const WARPGROUPS: u32 = 2;
 
 /// Bytes of a tile of A.
-const A_STAGE: u32 = ROWS * DEPTH * 2;
+const A_STAGE: u32 = ROWS * ROW;
 
-/// Rows of 64 columns that a warp stores at a time.
+/// Rows of 128 bytes that a warp stores at a time.
 pub const COPY_ROWS: u32 = 16;
 
 /// Stores of a warp that may still read shared memory while it writes the next.
 pub const COPIES: u32 = 2;
 
 /// Bytes of such a store.
-const COPY: u32 = COPY_ROWS * 128;
+const COPY: u32 = COPY_ROWS * ROW;
 
 /// Bytes of shared memory, with those that align the first stage.
 pub const fn shared<S: Accumulator>() -> u32 {
@@ -34,7 +34,7 @@ pub const fn shared<S: Accumulator>() -> u32 {
 
 /// Bytes of a stage: a tile of A, then one of B.
 pub const fn stage<S: Accumulator>() -> u32 {
-    A_STAGE + S::COLUMNS * DEPTH * 2
+    A_STAGE + S::COLUMNS * ROW
 }
 
 /// The ring's places.
@@ -136,7 +136,7 @@ impl<S: Accumulator> Ring<S> {
     /// The rows of A in a stage that a warpgroup multiplies. They are 64 rows of 128 bytes in either order.
     #[inline(always)]
     pub fn rows_of_a(self, stage: u32, warpgroup: u32) -> SharedAddress {
-        self.a(stage).add(warpgroup * 64 * Tile::<false>::ROW)
+        self.a(stage).add(warpgroup * 64 * ROW)
     }
 
     /// The room of a warp's stores: numbers `COPIES * warp` and the next.

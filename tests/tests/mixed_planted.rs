@@ -4,8 +4,8 @@
 use half::f16;
 use rustwarp::Error;
 use rustwarp::backend::{Buffer, Checkers, Checks, Choice, open};
-use rustwarp::half_matmul::Plan;
 use rustwarp::matmul::Sizes;
+use rustwarp::mixed_matmul::Plan;
 
 /// The kernel that the sizes below choose on the simulator.
 const ENTRY: &str = ".entry tensor_half_64_f16_false_true(";
@@ -31,7 +31,7 @@ fn run(change: impl Fn(&str) -> String) -> (Vec<String>, bool) {
     let (on_a, on_b) =
         (Buffer::from_slice(device, &a, "a").expect("memory"), Buffer::from_slice(device, &b, "b").expect("memory"));
     let c = Buffer::<f16>::zeros(device, m * n, "c").expect("memory");
-    let plan = Plan::new(&device, SIZES).expect("a plan");
+    let plan = Plan::<f16, f16, _>::new(&device, SIZES).expect("a plan");
     let launches = plan.prepare([&on_a, &on_b], &c).expect("launches");
     // SAFETY: the parameters are those of the plan; the simulator refuses what a changed kernel must not do.
     let ran = launches.iter().try_for_each(|launch| unsafe { launch.run(device, module) });

@@ -1,25 +1,27 @@
 //! Copies a matrix so that its rows start at multiples of 128 bytes: tensor maps want 16, and copies of boxes with rows
 //! of whole cache lines take half the time.
 
+use super::ring::ROW;
 use crate::unroll::unroll;
 use cuda_std::prelude::*;
 
 /// Threads per block.
 pub const BLOCK: u32 = 256;
 
-/// Elements of a row of the matrix have to be a multiple of this for a map without a copy.
-pub const UNIT: u32 = 8;
+/// Bytes of which a row of the matrix has to have a multiple for a map without a copy.
+pub const UNIT: u32 = 16;
 
-/// Elements of a row of the copy are a multiple of this.
-pub const LINE: u32 = 64;
+/// Bytes of which a row of the copy has a multiple.
+pub const LINE: u32 = ROW;
 
-/// Copies `rows` rows of `columns` elements of 16 bits, and fills each with zeros up to a multiple of [`LINE`].
+/// Copies `rows` rows of `columns` elements, and fills each with zeros up to a multiple of [`LINE`] bytes.
 ///
 /// # Safety
 /// Whole warps, any number of blocks; `from` has the rows, and `to` room for the longer ones, which overlap nothing.
-#[kernel(launch_bounds(BLOCK))]
-pub unsafe fn tensor_half_pad(from: *const u16, to: *mut u128, rows: u32, columns: u32) {
-    let units = columns.next_multiple_of(LINE) / UNIT;
+#[kernel(for T in [u8, u16, u32], launch_bounds(BLOCK))]
+pub unsafe fn tensor_pad<T: Copy + Into<u32>>(from: *const T, to: *mut u128, rows: u32, columns: u32) {
+    let (size, width) = (size_of::<T>() as u32, UNIT / size_of::<T>() as u32);
+    let units = columns.div_ceil(LINE / size) * (LINE / UNIT);
     let mut row = thread::block_idx_x();
     while row < rows {
         let (from, to) =
@@ -27,12 +29,12 @@ pub unsafe fn tensor_half_pad(from: *const u16, to: *mut u128, rows: u32, column
         let mut unit = thread::thread_idx_x();
         while unit < units {
             let mut bits = 0_u128;
-            unroll!(i < UNIT as usize => {
-                let at = unit * UNIT + i as u32;
+            unroll!(i < (UNIT as usize / size_of::<T>()) => {
+                let at = unit * width + i as u32;
                 if at < columns {
                     // SAFETY: the element is inside the row.
-                    let element = unsafe { *from.add(at as usize) };
-                    bits |= u128::from(element) << (i * 16);
+                    let element: u32 = unsafe { *from.add(at as usize) }.into();
+                    bits |= u128::from(element) << (i * size_of::<T>() * 8);
                 }
             });
             // SAFETY: by contract there is room.

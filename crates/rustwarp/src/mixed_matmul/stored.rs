@@ -1,0 +1,143 @@
+//! How a factor lies in memory, and the copy of it that tensor cores read if they cannot read it as it is.
+
+use super::factor::Operand;
+use crate::backend::{Handle, Memory, Shape, TensorLayout, View};
+use crate::element::Scalar;
+use crate::error::Result;
+use crate::launch::Launch;
+use crate::matmul::elements;
+use cuda_std::launch::{Ptr, PtrMut};
+use cuda_std::memory::TensorMap;
+use kernels_gpu::tensor::mixed::{ROW, pad, turn};
+
+/// Least number of multiplications for which a copy of a factor with rows of whole cache lines costs less than it saves
+/// (`docs/results/h200`).
+const COPY_PAYS: u128 = 1 << 32;
+
+/// Blocks that copy a factor: enough to fill any GPU, each with several rows or tiles.
+const COPY_BLOCKS: u64 = 4096;
+
+/// A copy of a factor.
+struct Copy<H: Handle> {
+    memory: Memory<u128, H>,
+    /// Whether it is the transposed.
+    turned: bool,
+}
+
+/// A factor: rows of a length.
+pub struct Stored<H: Handle> {
+    rows: u32,
+    columns: u32,
+    /// Rows of a box, whose rows have 128 bytes.
+    box_rows: u32,
+    copy: Option<Copy<H>>,
+}
+
+/// What is to be known of a factor.
+pub struct Request {
+    /// Rows of A or columns of B.
+    pub lines: u32,
+    /// Length of the sums.
+    pub depth: u32,
+    /// Whether neighbours in memory belong to different lines.
+    pub across: bool,
+    /// Lines of a tile.
+    pub tile: u32,
+    /// The product's number of multiplications, on devices with tensor cores.
+    pub multiplications: Option<u128>,
+}
+
+impl<H: Handle> Stored<H> {
+    /// Plans a copy of the factor if tensor cores need one, or if it pays.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has too little memory for the copy.
+    pub fn new<T: Operand>(device: &H, request: &Request) -> Result<Self> {
+        let Request { lines, depth, across, tile, multiplications } = *request;
+        let size = size_of::<T>() as u32;
+        let turned = across && !T::EITHER && multiplications.is_some();
+        let (rows, columns) = if across && !turned { (depth, lines) } else { (lines, depth) };
+        let bytes = |multiple: u32| columns.is_multiple_of(multiple / size);
+        // Copies of boxes whose rows are not whole cache lines take twice the time.
+        let fits = |all: u128| bytes(if all >= COPY_PAYS { pad::LINE } else { pad::UNIT });
+        let needed = turned || multiplications.is_some_and(|all| !fits(all));
+        let units = columns.div_ceil(pad::LINE / size) as usize * (pad::LINE / pad::UNIT) as usize;
+        let units = elements(rows as usize, units)?;
+        let copy = (needed && units > 0).then(|| Memory::uninit(device.clone(), units, "a factor with longer rows"));
+        Ok(Self {
+            rows,
+            columns,
+            box_rows: if across && !turned { ROW / size } else { tile },
+            copy: copy.transpose()?.map(|memory| Copy { memory, turned }),
+        })
+    }
+
+    /// The launch that makes the copy.
+    pub fn prepare<'a, T: Operand>(&'a self, factor: View<'a, T, H>) -> Option<Launch<'a>> {
+        let Copy { memory, turned } = self.copy.as_ref()?;
+        let (rows, columns, address) = (self.rows, self.columns, factor.address());
+        let blocks = |blocks: u64| blocks.clamp(1, COPY_BLOCKS) as u32;
+        // SAFETY: the view borrows the memory, elements of a `T` have as many bits as these, and the copy has room.
+        let launch = unsafe {
+            if *turned {
+                let tiles = u64::from(rows.div_ceil(turn::SIDE)) * u64::from(columns.div_ceil(turn::SIDE));
+                let call = match size_of::<T>() {
+                    1 => turn::tensor_turn::<u8>(Ptr::new(address), PtrMut::new(memory.address()), columns, rows),
+                    _ => turn::tensor_turn::<u32>(Ptr::new(address), PtrMut::new(memory.address()), columns, rows),
+                };
+                Launch::new(call, Shape::linear(blocks(tiles), turn::BLOCK))
+            } else {
+                let call = match size_of::<T>() {
+                    1 => pad::tensor_pad::<u8>(Ptr::new(address), memory.ptr(), rows, columns),
+                    2 => pad::tensor_pad::<u16>(Ptr::new(address), memory.ptr(), rows, columns),
+                    _ => pad::tensor_pad::<u32>(Ptr::new(address), memory.ptr(), rows, columns),
+                };
+                Launch::new(call, Shape::linear(blocks(rows.into()), pad::BLOCK))
+            }
+        };
+        Some(launch.using([factor.reads(), memory.writes()]))
+    }
+
+    /// The map of the factor at this address, or of its copy.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn map<T: Operand>(&self, device: &H, address: u64) -> Result<TensorMap> {
+        let (address, multiple) =
+            self.copy.as_ref().map_or((address, pad::UNIT), |copy| (copy.memory.address(), pad::LINE));
+        map::<T, H>(device, address, [self.rows, self.columns], multiple, self.box_rows)
+    }
+
+    /// Whether a map of the factor at this address is possible.
+    pub fn has_map(&self, address: u64) -> bool {
+        self.copy.is_some() || address.is_multiple_of(16)
+    }
+
+    /// The copy, which the product reads.
+    pub fn copy(&self) -> Option<&Memory<u128, H>> {
+        self.copy.as_ref().map(|copy| &copy.memory)
+    }
+}
+
+/// The map of a matrix whose rows start at multiples of this number of bytes.
+///
+/// # Errors
+/// Those of the device.
+pub fn map<T: Scalar, H: Handle>(
+    device: &H,
+    address: u64,
+    [rows, columns]: [u32; 2],
+    multiple: u32,
+    box_rows: u32,
+) -> Result<TensorMap> {
+    let size = size_of::<T>() as u32;
+    let layout = TensorLayout {
+        dtype: T::DTYPE,
+        address,
+        sizes: [columns.into(), rows.into()],
+        stride: u64::from(columns.div_ceil(multiple / size)) * u64::from(multiple),
+        block: [ROW / size, box_rows],
+        swizzle: 128,
+    };
+    device.backend().tensor_map(&layout)
+}

@@ -1,0 +1,68 @@
+//! Copies a matrix that lies across the depth to one that lies along it, with rows of whole cache lines: tensor cores
+//! read all factors but those of 16 bits along the depth only.
+
+use super::pad::LINE;
+use core::mem::MaybeUninit;
+use cuda_std::prelude::*;
+
+/// Threads per block: a warp copies a row of a tile at a time.
+pub const BLOCK: u32 = 256;
+
+/// Rows and columns of a tile.
+pub const SIDE: u32 = 64;
+
+/// Slots of a row of the tile, so that the elements of a column are in different banks.
+const PITCH: u32 = SIDE + 1;
+
+/// The tile, a word for each element.
+#[address_space(shared)]
+static mut ELEMENTS: [MaybeUninit<u32>; (SIDE * PITCH) as usize] = [MaybeUninit::uninit(); (SIDE * PITCH) as usize];
+
+/// Writes the transposed of `from`, which has `rows` rows of `columns` elements, to rows that are a multiple of [`LINE`]
+/// bytes long.
+///
+/// # Safety
+/// [`BLOCK`] threads, any number of blocks; `from` has the elements, and `to` room for `columns` of the longer rows,
+/// which overlap nothing.
+#[kernel(for T in [u8, u32], launch_bounds(BLOCK))]
+pub unsafe fn tensor_turn<T: Copy>(from: *const T, to: *mut T, rows: u32, columns: u32) {
+    let pitch = rows.next_multiple_of(LINE / size_of::<T>() as u32) as usize;
+    let (down, across) = (rows.div_ceil(SIDE), columns.div_ceil(SIDE));
+    let elements = (&raw mut ELEMENTS).cast::<u32>();
+    let slot = |row: u32, column: u32| elements.wrapping_add((row * PITCH + column) as usize).cast::<T>();
+    let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
+    let mut tile = thread::block_idx_x();
+    while tile < down * across {
+        // Without `max` the compiler would keep a panic for a division by 0.
+        let (first_row, first_column) = (tile / across.max(1) * SIDE, tile % across.max(1) * SIDE);
+        let mut i = warp;
+        while i < SIDE {
+            let mut j = lane;
+            while j < SIDE {
+                let (row, column) = (first_row + i, first_column + j);
+                if row < rows && column < columns {
+                    // SAFETY: the element is inside the matrix, and the slot is this thread's.
+                    unsafe { slot(i, j).write(*from.add(row as usize * columns as usize + column as usize)) };
+                }
+                j += 32;
+            }
+            i += BLOCK / 32;
+        }
+        thread::sync_threads();
+        let mut i = warp;
+        while i < SIDE {
+            let mut j = lane;
+            while j < SIDE {
+                let (row, column) = (first_column + i, first_row + j);
+                if row < columns && column < rows {
+                    // SAFETY: another thread has written the slot before the barrier; the place is this thread's.
+                    unsafe { to.add(row as usize * pitch + column as usize).write(*slot(j, i)) };
+                }
+                j += 32;
+            }
+            i += BLOCK / 32;
+        }
+        thread::sync_threads();
+        tile += thread::grid_dim_x();
+    }
+}
