@@ -64,11 +64,11 @@ struct Tensor;
 /// The family for factors of a narrow type and products of another.
 struct Mixed<T, O>(PhantomData<(T, O)>);
 
-/// How the product of f32 is made.
+/// How a product is made.
 #[derive(Clone, Copy, Debug)]
 enum Way {
-    /// At the accuracy of f32.
-    Emulated,
+    /// At the accuracy of the type.
+    Best,
     /// Cut to tf32.
     Tf32,
 }
@@ -92,7 +92,7 @@ impl Ladder for Tensor {
     type Operands<'j> = Factors<'j, f32>;
 
     fn rungs() -> Vec<Rung<Self::Kernel>> {
-        vec![rung("tf32", TF32, &[product::BLOCK], Way::Tf32), rung("best", best::IDEA, &[best::BLOCK], Way::Emulated)]
+        vec![rung("tf32", TF32, &[product::BLOCK], Way::Tf32), rung("best", best::IDEA, &[best::BLOCK], Way::Best)]
     }
 
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
@@ -133,16 +133,26 @@ impl Ladder for Tensor {
 
 impl<T: Factor<O>, O: Scalar> Ladder for Mixed<T, O> {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Planned<()>;
+    type Kernel = Planned<Way>;
     type Operands<'j> = Factors<'j, T>;
 
     fn rungs() -> Vec<Rung<Self::Kernel>> {
-        let block = BlockRule::OneOf { sizes: &[product::BLOCK], default: product::BLOCK };
-        vec![Rung { name: "best", idea: product::IDEA, block, kernel: Planned::ByLibrary }]
+        // All types of a family have the same rungs; `refusal` has those that they do not support.
+        vec![
+            rung("tf32", TF32, &[product::BLOCK], Way::Tf32),
+            rung("best", product::IDEA, &[product::BLOCK], Way::Best),
+        ]
     }
 
-    fn entries(_: &Rung<Self::Kernel>) -> Vec<Entry> {
-        entries_of::<T>()
+    fn refusal(rung: &Rung<Self::Kernel>, _: Problem<'_>) -> Option<String> {
+        matches!(rung.kernel, Planned::Here(Way::Tf32)).then(|| "multiplies f32 only".to_owned())
+    }
+
+    fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
+        match rung.kernel {
+            Planned::Here(Way::Tf32) => Vec::new(),
+            _ => entries_of::<T>(),
+        }
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {

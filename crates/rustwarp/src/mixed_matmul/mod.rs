@@ -92,8 +92,10 @@ pub struct Plan<T, O = T, H: Handle = Device> {
     kernel: Kernel,
     /// The launch on tensor cores; `None` on devices without them, and if nothing is added.
     shape: Option<Shape>,
-    /// The launch without them, and its bits for the order of factors.
-    plain: (Shape, u32),
+    /// The launch without them.
+    plain: Shape,
+    /// Bits for the storage orders of the factors, which PTX for older GPUs reads.
+    orders: u32,
     types: PhantomData<fn(T) -> O>,
 }
 
@@ -129,7 +131,8 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
             ],
             kernel: T::KERNELS[tile][order],
             shape: tensor.then(|| Shape::linear(blocks.min(tiles) as u32, BLOCK).with_shared(size.shared)),
-            plain: (plain, PLAIN | orders),
+            plain,
+            orders,
             types: PhantomData,
         })
     }
@@ -176,7 +179,7 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
         let by_map = whole && product.address().is_multiple_of(16) && finish & FINISHED == 0;
         let none = TensorMap::new([0; 16]);
         let empty = m == 0 || n == 0;
-        let (mut launches, mut maps, (mut shape, mut how)) = (Vec::new(), [none; 3], self.plain);
+        let (mut launches, mut maps, mut shape, mut how) = (Vec::new(), [none; 3], self.plain, PLAIN);
         if let (Some(on_tensor_cores), true, false) = (self.shape, mapped, empty) {
             (how, shape) = (if by_map { 0 } else { BY_ELEMENTS }, on_tensor_cores);
             for (i, (stored, view)) in factors.into_iter().enumerate() {
@@ -191,7 +194,7 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
         // SAFETY: the views borrow the memory, of which these are the bytes.
         let (on_a, on_b, out) =
             unsafe { (Ptr::new(a.address()), Ptr::new(b.address()), PtrMut::new(product.address())) };
-        let how = how | finish;
+        let how = how | finish | self.orders;
         let call = (self.kernel)(
             a_map,
             b_map,

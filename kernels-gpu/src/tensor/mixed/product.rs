@@ -31,10 +31,10 @@ pub const PLAIN: u32 = 1;
 /// Bit of `how`: C cannot be stored by its map.
 pub const BY_ELEMENTS: u32 = 2;
 
-/// Bit of `how`: with [`PLAIN`], the first factor is stored transposed.
+/// Bit of `how`: on GPUs without tensor maps or with [`PLAIN`], the first factor is stored transposed.
 pub const A_ACROSS: u32 = 64;
 
-/// Bit of `how`: with [`PLAIN`], the second factor is not stored transposed.
+/// Bit of `how`: there, the second factor is not stored transposed.
 pub const B_ACROSS: u32 = 128;
 
 /// Rows of tiles that are computed together.

@@ -119,7 +119,7 @@ impl<T: Scalar, O: Scalar> Product<'_, T, O> {
         let relative = self.relative(depth) + reference_error;
         terms.iter().map(move |term| {
             let index = term.row * n + term.column;
-            (index, elements[index].value(), term.expect::<O>(relative, 1))
+            (index, Value::Float(float(elements[index])), term.expect::<O>(relative, 1))
         })
     }
 
@@ -170,7 +170,12 @@ fn lines<T: Scalar>(elements: &[T], x: usize, k: usize, contiguous: bool) -> Vec
 
 /// An element of [`lines`].
 fn in_line<T: Scalar>(elements: &[T], x: usize, k: usize, contiguous: bool, i: usize) -> f64 {
-    match elements[if contiguous { i } else { i % k * x + i / k }].value() {
+    float(elements[if contiguous { i } else { i % k * x + i / k }])
+}
+
+/// The element; exact for all types of factors and products, integers of at most 32 bits among them.
+fn float<T: Scalar>(element: T) -> f64 {
+    match element.value() {
         Value::Float(x) => x,
         Value::Int(x) => x as f64,
     }
@@ -272,10 +277,7 @@ impl Groups {
         let relative = relative + (self.k + 2 * GROUP) as f64 * 2.0 * U + rounding::<T>().0;
         self.terms.iter().map(move |term| {
             let end = n.min(term.column + GROUP);
-            let sum = elements[term.row * n + term.column..term.row * n + end].iter().map(|x| match x.value() {
-                Value::Float(x) => x,
-                Value::Int(x) => x as f64,
-            });
+            let sum = elements[term.row * n + term.column..term.row * n + end].iter().map(|x| float(*x));
             (term, term.expect::<T>(relative, GROUP).judge(Value::Float(sum.sum())))
         })
     }
