@@ -1,5 +1,5 @@
-//! Products of narrow types on tensor cores with epilogues: each parameter alone and all together, for products of every
-//! type, at sizes with and without edges; and products that have no error.
+//! Products of narrow types on tensor cores with epilogues: each parameter alone and all together, for products of
+//! every type, at sizes with and without edges; and products that have no error.
 
 use float8::F8E4M3;
 use half::{bf16, f16};

@@ -24,6 +24,7 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
     ("crates/cuda_std/src/memory/vector.rs", &["Vector"], "an array with an alignment"),
     ("crates/cuda_std/src/ptr.rs", &["AddressSpace"], "PTX's state spaces, which upstream's users match"),
     ("crates/cuda_std/src/thread/index.rs", &["UVec2", "UVec3"], "coordinates"),
+    ("crates/rustwarp/src/mixed_matmul/epilogue.rs", &["Epilogue"], GROWS),
     ("crates/ptx_sim/src/harness/argument.rs", &["Dim"], "the three extents of a launch"),
     ("crates/ptx_sim/src/isa/", &["*"], "the instruction set of this version, for its own observers; not for users"),
     ("crates/ptx_sim/src/machine/launch.rs", &["Launch"], "callers construct it"),

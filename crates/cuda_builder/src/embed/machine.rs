@@ -108,9 +108,29 @@ fn assemble(ptxas: &Path, ptx: &Path, code: &MachineCode) -> Result<(), Error> {
     fs::write(&bare, without_line_table(&text).as_bytes()).map_err(Error::io("write", &bare))?;
     let mut command = std::process::Command::new(ptxas);
     command.args(["-arch", to_assemble(ptx, code.arch)?.target_cpu()]).arg(&bare).arg("-o").arg(&partial);
-    process::run(&mut command, &format!("assemble {} for {}", ptx.display(), code.arch))?;
+    let on_tensor_cores = text.contains("wgmma.mma_async");
+    if on_tensor_cores {
+        command.arg("-v");
+    }
+    let purpose = format!("assemble {} for {}", ptx.display(), code.arch);
+    let output = process::run(&mut command, &purpose)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let slow = slow_products(&said);
+    if on_tensor_cores && !slow.is_empty() {
+        let status = "no error, but with asynchronous products that are slow: keep their sums in registers, and touch \
+                      them only after a wait"
+            .to_owned();
+        return Err(Error::Tool { program: ptxas.display().to_string(), purpose, status, output: slow.join("\n") });
+    }
     fs::remove_file(&bare).map_err(Error::io("remove", &bare))?;
     fs::rename(&partial, &code.cubin).map_err(Error::io("write", &code.cubin))
+}
+
+/// The lines of ptxas's output that say that asynchronous products run one after the other, or that registers are
+/// spilled.
+fn slow_products(output: &str) -> Vec<&str> {
+    let spills = |line: &str| line.contains("bytes spill stores") && !line.contains(" 0 bytes spill stores");
+    output.lines().filter(|line| line.contains("wgmma.mma_async instructions are serialized") || spills(line)).collect()
 }
 
 /// The PTX with an empty line for each position, so that messages of ptxas name the lines of the file: the machine code
@@ -148,6 +168,15 @@ pub(crate) fn remove_old(ptx: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn serialised_and_spilled_products_are_found() {
+        let serial = "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized \
+                      due to insufficient register resources for the wgmma pipeline in the function 'f'";
+        let spilled = "    8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads";
+        let text = format!("{serial}\n    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n{spilled}\n");
+        assert_eq!(slow_products(&text), [serial, spilled]);
+    }
 
     fn artifact(arch: Arch, module: &str) -> Artifact {
         let (module, ptx) = (module.to_owned(), PathBuf::from(format!("{arch}/{module}.ptx")));

@@ -1,5 +1,5 @@
-//! Matrix product on tensor cores: f32 matrices at the accuracy of f32 or of tf32, and matrices of f16, bf16, f8 and i8,
-//! of any sizes; A and B also stored transposed.
+//! Matrix product on tensor cores: f32 matrices at the accuracy of f32 or of tf32, and matrices of f16, bf16, f8 and
+//! i8, of any sizes; A and B also stored transposed.
 //!
 //! Operands are those of [`matmul`](super::matmul), and so is the result, but for f8, whose products are bf16, and i8,
 //! whose products are i32. The error bounds are the library's ([`rustwarp::emulated`], [`rustwarp::mixed_matmul`]).
@@ -197,7 +197,7 @@ fn multiply<T: Factor<O>, O: Scalar, K>(factors: &Factors<'_, T>, rung: &Chosen<
     let k = sizes.k as u64;
     run(steps.with_depth(match T::DTYPE {
         Dtype::F32 => (1 << 14) + k + 24,
-        Dtype::F8 => k.div_ceil(32) * 33 << 10,
+        Dtype::F8 => (k.div_ceil(32) * 33) << 10,
         _ => k + 16,
     }))
 }

@@ -87,8 +87,8 @@ impl<'a, O, H: Handle> Epilogue<'a, O, H> {
     /// Checks the lengths, and returns the kernels' parameters.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for a wrong length, [`Error::OtherDevice`](crate::Error::OtherDevice)
-    /// for memory of another device.
+    /// [`Error::Mismatch`](crate::Error::Mismatch) for a wrong length,
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
     pub(super) fn parameters(&self, product: &View<'a, O, H>, [m, n]: [usize; 2]) -> Result<Parameters<'a>> {
         let device = product.device();
         let activation = match self.activation {

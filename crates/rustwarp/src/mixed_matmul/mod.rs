@@ -11,9 +11,9 @@
 //! - Infinities and NaN as IEEE 754 says; sums beyond the product's range become infinities. A product without terms
 //!   (`K = 0`) is 0. F8E4M3 has NaN, but no infinities.
 //! - *Determinism*: the same bits in every run on one kind of device.
-//! - *Layout*: row-major, A and B also stored transposed. Factors are copied first, which takes as much memory again for
-//!   the time of the call, if their rows do not start at multiples of 16 bytes, in large products 128 bytes; and factors
-//!   that are not of 16 bits, if they do not lie along `k` (B not stored transposed, A stored transposed).
+//! - *Layout*: row-major, A and B also stored transposed. Factors are copied first, which takes as much memory again
+//!   for the time of the call, if their rows do not start at multiples of 16 bytes, in large products 128 bytes; and
+//!   factors that are not of 16 bits, if they do not lie along `k` (B not stored transposed, A stored transposed).
 //! - [`Epilogue`]: scales, an addend, a bias and an activation in the same launch.
 //! - *Source*: the kernels are `kernels_gpu::tensor::mixed`.
 //!
@@ -39,7 +39,8 @@ pub use epilogue::{Activation, Epilogue};
 use factor::TILES;
 pub use factor::{Factor, Kernel, Operand};
 use kernels_gpu::tensor::mixed::epilogue::FINISHED;
-use kernels_gpu::tensor::mixed::product::{A_ACROSS, B_ACROSS, BLOCK, BY_ELEMENTS, PLAIN, Size};
+use kernels_gpu::tensor::mixed::problem::{A_ACROSS, B_ACROSS, BY_ELEMENTS, PLAIN};
+use kernels_gpu::tensor::mixed::product::{BLOCK, Size};
 use kernels_gpu::tensor::mixed::{COPY_ROWS, ROWS, pad};
 use std::marker::PhantomData;
 use stored::{Request, Stored, map};

@@ -104,7 +104,7 @@ impl Epilogue {
 #[inline(always)]
 fn gelu(x: f32) -> f32 {
     /// `-2 sqrt(2 / pi)`.
-    const FACTOR: f32 = -1.595_769_1;
+    const FACTOR: f32 = -1.595_769;
     let inner = x * Float::mul_add(0.044_715 * x, x, 1.0);
     x * fast::recip(1.0 + fast::exp(FACTOR * inner))
 }

@@ -10,6 +10,7 @@
 
 pub mod epilogue;
 pub mod pad;
+pub mod problem;
 pub mod product;
 pub mod turn;
 

@@ -11,7 +11,8 @@
 use super::accumulator::{Accumulator, Sum};
 use super::epilogue::{Epilogue, FINISHED, WIDE};
 use super::precision::{Bf16, E4m3, F16, Multiply, Precision, S8, Tf32};
-use super::ring::{Position, ROW, ROWS, Ring, WARPGROUPS, shared, stage};
+use super::problem::{A_ACROSS, B_ACROSS, BY_ELEMENTS, PLAIN, Problem};
+use super::ring::{Position, ROW, Ring, WARPGROUPS, shared, stage};
 use super::store::store;
 use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, TensorMap, wait_copies_read};
@@ -25,21 +26,6 @@ pub const IDEA: &str = "tensor maps feed a ring of stages: one thread copies, tw
 /// Threads per block.
 pub const BLOCK: u32 = (WARPGROUPS + 1) * 128;
 
-/// Bit of `how`: without tensor cores, element by element.
-pub const PLAIN: u32 = 1;
-
-/// Bit of `how`: C cannot be stored by its map.
-pub const BY_ELEMENTS: u32 = 2;
-
-/// Bit of `how`: on GPUs without tensor maps or with [`PLAIN`], the first factor is stored transposed.
-pub const A_ACROSS: u32 = 64;
-
-/// Bit of `how`: there, the second factor is not stored transposed.
-pub const B_ACROSS: u32 = 128;
-
-/// Rows of tiles that are computed together.
-const GROUP: u32 = 16;
-
 /// The part of the product that a block computes at a time, with [`ROWS`] rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
@@ -51,48 +37,6 @@ pub struct Size {
 
 const fn size<S: Accumulator>() -> Size {
     Size { columns: S::COLUMNS, shared: shared::<S>() }
-}
-
-/// The matrices and their sizes.
-#[derive(Clone, Copy)]
-pub struct Problem {
-    a: TensorMap,
-    b: TensorMap,
-    /// The product, in boxes.
-    pub c: TensorMap,
-    /// The product.
-    pub out: *mut u8,
-    /// Its rows.
-    pub m: u32,
-    /// Its columns.
-    pub n: u32,
-    k: u32,
-    /// How it is computed and stored.
-    pub how: u32,
-    /// What becomes of the sums.
-    pub epilogue: Epilogue,
-}
-
-impl Problem {
-    /// Tiles along the rows and along the columns.
-    #[inline(always)]
-    fn tiles<S: Accumulator>(&self) -> [u32; 2] {
-        [self.m.div_ceil(ROWS), self.n.div_ceil(S::COLUMNS)]
-    }
-
-    /// First row and column of tile `index`. Tiles that are computed at the same time cover a region about as high as
-    /// wide.
-    #[inline(always)]
-    fn place<S: Accumulator>(&self, index: u32) -> [u32; 2] {
-        let [down, across] = self.tiles::<S>();
-        // There is no tile to place if there is none across; without `max` the compiler would keep panics.
-        let group = (GROUP * across).max(1);
-        let first = index / group * GROUP;
-        let left = (down - first).min(GROUP);
-        let height = left.max(1);
-        let within = index % group;
-        [(first + within % height) * ROWS, within / height * S::COLUMNS]
-    }
 }
 
 /// Defines the kernels for tiles with a number of columns.
@@ -142,8 +86,8 @@ macro_rules! kernels {
             unsafe { run::<P, $registers, A, B>(&problem, a, b) };
         }
 
-        /// Multiplies two matrices of `P`, `m` by `k` and `k` by `n`, the second stored transposed; with [`PLAIN`], both
-        /// as `how` says. C is f32, of bytes i32; of floats of 8 bits it is bf16 without [`WIDE`], and with
+        /// Multiplies two matrices of `P`, `m` by `k` and `k` by `n`, the second stored transposed; with [`PLAIN`],
+        /// both as `how` says. C is f32, of bytes i32; of floats of 8 bits it is bf16 without [`WIDE`], and with
         /// [`FINISHED`] of bytes, too.
         ///
         /// # Safety

@@ -3,7 +3,7 @@
 use super::accumulator::{Accumulator, Sum};
 use super::epilogue::{FINISHED, WIDE};
 use super::precision::Precision;
-use super::product::{BY_ELEMENTS, Problem};
+use super::problem::{BY_ELEMENTS, Problem};
 use super::ring::{COPIES, COPY_ROWS, ROW, Ring};
 use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, fence_copies, wait_copies_read};

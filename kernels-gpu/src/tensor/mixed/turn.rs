@@ -18,8 +18,8 @@ const PITCH: u32 = SIDE + 1;
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u32>; (SIDE * PITCH) as usize] = [MaybeUninit::uninit(); (SIDE * PITCH) as usize];
 
-/// Writes the transposed of `from`, which has `rows` rows of `columns` elements, to rows that are a multiple of [`LINE`]
-/// bytes long.
+/// Writes the transposed of `from`, which has `rows` rows of `columns` elements, to rows that are a multiple of
+/// [`LINE`] bytes long.
 ///
 /// # Safety
 /// [`BLOCK`] threads, any number of blocks; `from` has the elements, and `to` room for `columns` of the longer rows,

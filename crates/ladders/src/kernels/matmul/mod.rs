@@ -19,6 +19,7 @@ use rustwarp::tensor::text;
 use std::marker::PhantomData;
 use table::Kernel;
 
+mod dots;
 pub(super) mod oracle;
 mod table;
 
