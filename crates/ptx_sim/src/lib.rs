@@ -58,16 +58,17 @@
 //! Tensor maps other than those of boxes (im2col, interleaving, `tensormap.replace`), `tcgen05`, cube maps, mipmaps,
 //! texture references, and launches from a kernel are not supported. An unsupported instruction is kept and stops the
 //! run, with [`StopKind::Unsupported`], only when it is executed: a module may contain any number of them in kernels
-//! that are not launched. The race checker does not order what bulk copies and `wgmma` access: conflicts with them are
-//! found while they are in flight.
+//! that are not launched. Bulk copies and `wgmma` are ordered only by what waits for them; accesses to their shared
+//! memory that are not ordered so are reported in every schedule.
 //!
 //! # What every run checks
 //!
 //! Every run checks that each access lies in a live allocation (or variable, frame, or the block's shared memory), is
 //! aligned, and is allowed in its state space; that the threads of a block that have not exited reach the same
-//! barriers, as PTX counts them since sm_70 (`if (tid % 2 == 0) __syncthreads();` at a kernel's end is not reported,
-//! because the other threads exit); that the masks of `*.sync` instructions name lanes that arrive, and shuffles read
-//! from lanes that participate; that asynchronous copies are waited for before their bytes are used, and mbarriers are
+//! barriers, as PTX counts them since sm_70 (`if (tid % 2 == 0) __syncthreads();` at a kernel's end ends normally,
+//! because the other threads exit: [`Checks::exited_lanes`] reports it on request); that the masks of `*.sync`
+//! instructions name lanes that arrive, and shuffles read from lanes that participate; that asynchronous copies are
+//! waited for before their bytes are used, and mbarriers are
 //! used correctly. It also detects traps, failed
 //! assertions, unbounded recursion, and blocks none of whose threads can make progress. A violation ends the launch
 //! with a [`Stop`] or, where PTX merely leaves a value undefined, becomes a [`Finding`] in the [`Report`]. With

@@ -317,7 +317,15 @@ fn planted_defects() {
              and.b32 %v, %t, 31; setp.eq.u32 %p, %v, 0;
              @%p st.shared.b32 [%s], 0;"
         ),
-        ["async-source-overwritten"]
+        ["race-war", "async-source-overwritten"]
+    );
+    // A warp that has waited overwrites a factor, which other warps still read by PTX's rules.
+    assert_eq!(
+        codes(
+            "wgmma.wait_group.sync.aligned 0;",
+            "wgmma.wait_group.sync.aligned 0; mov.u32 %s, tile; setp.eq.u32 %p, %t, 0; @%p st.shared.b32 [%s], 0;"
+        ),
+        Vec::<String>::new()
     );
     // A descriptor behind the end of shared memory; different descriptors; a warp that does not take part.
     assert_eq!(codes("wgmma.fence", "add.u64 %db, %db, 4096; wgmma.fence"), ["out-of-bounds"]);

@@ -5,7 +5,7 @@
 
 mod bytes;
 
-use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Range, Site, Touch, Variable, no_shadow};
+use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Peek, Range, Site, Touch, Variable, no_shadow};
 use crate::program::{Order, Program, Scope, Space};
 use crate::stop::Place;
 use bytes::Bytes;
@@ -119,7 +119,7 @@ impl Observer for Recording {
         });
     }
 
-    fn range(&mut self, (): &mut (), range: &Range) {
+    fn range(&mut self, (): &mut (), range: &Range, _: Peek<'_>) {
         let effect = effect(range.kind, Order::Weak, Scope::Gpu).filter(|_| range.space == Space::Global);
         let Some(effect) = effect else { return };
         let whole = range.start..range.start.saturating_add(range.bytes);
@@ -154,9 +154,11 @@ impl Observer for Recording {
 
     fn barrier(&mut self, (): &mut (), _: u32, _: u32, _: u32) {}
 
+    fn left_out(&mut self, (): &mut (), _: u32, _: Site, _: u32) {}
+
     fn proxy_fence(&mut self, (): &mut (), _: u32, _: u32) {}
 
-    fn issue(&mut self, (): &mut (), _: &Range) {}
+    fn issue(&mut self, (): &mut (), _: &Range, _: Peek<'_>) {}
 
     fn release(&mut self, (): &mut (), _: u32, _: u32, _: Variable, _: Scope) {}
 

@@ -7,6 +7,7 @@
 //! The machine itself checks bounds, alignment, state spaces, barriers and `*.sync` masks in every run.
 
 mod every_run;
+pub(crate) mod exited_lanes;
 pub(crate) mod leaks;
 pub(crate) mod lines;
 pub(crate) mod overflow;
@@ -61,6 +62,13 @@ checkers! {
     overflow "overflow" false "signed integer arithmetic that wraps" {
         "overflow" Warning "Signed arithmetic wrapped"
             "Use a wider type, or wrapping arithmetic where it is intended."
+    }
+    /// Finds block barriers that some lanes of a warp leave out by ending while others wait. PTX counts only threads
+    /// that have not ended, so this can be intended, and the check is not part of [`Checks::DEFECTS`].
+    exited_lanes "exited-lanes" false "block barriers that part of a warp leaves out by returning"
+        by exited_lanes::ExitedLanes {
+        "barrier-exited" Warning "Lanes of a warp end instead of reaching a barrier"
+            "Let all threads of a warp reach the barrier, or return together before it."
     }
     /// Finds stores to global memory that leave most of each sector unwritten. They are slow, but not wrong, so this
     /// check is not part of [`Checks::DEFECTS`].

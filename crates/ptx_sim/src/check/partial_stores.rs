@@ -10,7 +10,9 @@
 
 use super::table::Check;
 use crate::count::sectors::{different_bytes, sectors};
-use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Range, Setting, Site, Touch, Variable, no_shadow};
+use crate::observe::{
+    AccessKind, BlockShape, Bypass, Observer, Peek, Range, Setting, Site, Touch, Variable, no_shadow,
+};
 use crate::program::{Order, Scope, Space};
 use crate::stop::{Diagnostic, Finding, Place};
 use std::collections::BTreeMap;
@@ -118,11 +120,13 @@ impl Observer for PartialStores {
 
     fn barrier(&mut self, _: &mut [u32; 3], _: u32, _: u32, _: u32) {}
 
+    fn left_out(&mut self, _: &mut [u32; 3], _: u32, _: Site, _: u32) {}
+
     fn proxy_fence(&mut self, _: &mut [u32; 3], _: u32, _: u32) {}
 
-    fn issue(&mut self, _: &mut [u32; 3], _: &Range) {}
+    fn issue(&mut self, _: &mut [u32; 3], _: &Range, _: Peek<'_>) {}
 
-    fn range(&mut self, _: &mut [u32; 3], _: &Range) {}
+    fn range(&mut self, _: &mut [u32; 3], _: &Range, _: Peek<'_>) {}
 
     fn release(&mut self, _: &mut [u32; 3], _: u32, _: u32, _: Variable, _: Scope) {}
 

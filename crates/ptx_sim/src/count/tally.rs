@@ -5,7 +5,7 @@
 
 use super::contention::Wanted;
 use super::{banks, sectors};
-use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Range, Site, Touch, Variable, no_shadow};
+use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Peek, Range, Site, Touch, Variable, no_shadow};
 use crate::program::{Order, Scope, Space};
 
 /// Number of classes of lanes per address of atomics: 1, 2, up to 4, 8, 16, 32.
@@ -251,11 +251,13 @@ impl Observer for Counting {
 
     fn arrive(&mut self, _: &mut (), _: u32, _: u32) {}
 
+    fn left_out(&mut self, _: &mut (), _: u32, _: Site, _: u32) {}
+
     fn proxy_fence(&mut self, _: &mut (), _: u32, _: u32) {}
 
-    fn issue(&mut self, _: &mut (), _: &Range) {}
+    fn issue(&mut self, _: &mut (), _: &Range, _: Peek<'_>) {}
 
-    fn range(&mut self, _: &mut (), _: &Range) {}
+    fn range(&mut self, _: &mut (), _: &Range, _: Peek<'_>) {}
 
     fn release(&mut self, _: &mut (), _: u32, _: u32, _: Variable, _: Scope) {}
 

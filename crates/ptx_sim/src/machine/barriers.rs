@@ -13,6 +13,7 @@ use super::worker::Worker;
 use crate::lanes;
 use crate::observe::{Observer, Site};
 use crate::program::{BarrierKind, BarrierReduce, Op};
+use crate::registers::LANES;
 use crate::stop::{Diagnostic, Stop};
 
 /// The operands of a barrier instruction.
@@ -147,6 +148,15 @@ fn complete<O: Observer>(
     id: u32,
 ) {
     let barrier = std::mem::take(&mut block.barriers[id as usize]);
+    for index in lanes::lanes_of(barrier.waiting) {
+        let warp = match &running {
+            Some(warp) if warp.index as usize == index => &**warp,
+            _ => &block.warps[index],
+        };
+        if warp.live != u32::MAX {
+            report_exited(worker, &mut block.observed, warp, id);
+        }
+    }
     worker.observer.barrier(&mut block.observed, id, barrier.arrived, barrier.waiting);
     let mut waiting = barrier.waiting;
     while waiting != 0 {
@@ -159,6 +169,18 @@ fn complete<O: Observer>(
         warp.waits_at = None;
         // At least one lane contributed to a reduction.
         pass(worker.context, warp, id, (barrier.reduced.1 != 0).then_some(barrier.reduced));
+    }
+}
+
+/// Reports to the observers the lanes of a warp that ended instead of arriving at barrier `id`.
+#[cold]
+fn report_exited<O: Observer>(worker: &mut Worker<'_, O>, observed: &mut O::Block, warp: &Warp, id: u32) {
+    let threads = worker.context.threads - warp.index * LANES as u32;
+    let started = u32::MAX >> (LANES as u32 - threads.min(LANES as u32));
+    let exited = started & !warp.live;
+    let here = warp.splits.iter().find(|split| split.state == State::Barrier { id });
+    if let Some(split) = here.filter(|_| exited != 0) {
+        worker.observer.left_out(observed, warp.index, warp.site(split), exited);
     }
 }
 

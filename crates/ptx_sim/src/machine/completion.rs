@@ -331,9 +331,12 @@ fn show_range<O: Observer>(
         owner: holder,
         start,
         bytes: bytes as u64,
+        reduces: kind == AccessKind::Store && transfer.reduces(),
+        completes: transfer.completes(),
     };
     if let Some(owner) = pick(&mut worker.resident, block, transfer.owner) {
-        worker.observer.range(&mut owner.observed, &range);
+        let peek = Peek { shared: &owner.shared, snapshot: &worker.snapshot, stored: None };
+        worker.observer.range(&mut owner.observed, &range, peek);
     }
 }
 

@@ -4,7 +4,7 @@ use super::key::Key;
 use super::mbarrier::Mbarrier;
 use super::position::Who;
 use super::tile::Tile;
-use crate::observe::Site;
+use crate::observe::{Completes, Site};
 use crate::program::{Group, Reduce};
 use crate::registers::LANES;
 use std::collections::BTreeMap;
@@ -204,6 +204,19 @@ impl InFlight {
 }
 
 impl Transfer {
+    /// Returns what threads wait for before they use the transfer's memory.
+    pub fn completes(&self) -> Completes {
+        match &self.what {
+            What::Copy { signal: Some(key), .. } | What::Arrive(key) => key.completes(),
+            What::Copy { signal: None, .. } => Completes::Group,
+        }
+    }
+
+    /// Whether the transfer combines its bytes with those of its destination.
+    pub fn reduces(&self) -> bool {
+        matches!(self.what, What::Copy { reduce: Some(_), .. })
+    }
+
     /// Returns the range of a block's shared memory that the transfer writes, or reads.
     pub fn range(&self, block: u64, writes: bool) -> Option<(u64, u32)> {
         let What::Copy { to, bytes, source, .. } = &self.what else { return None };

@@ -11,7 +11,7 @@ use super::step::Step;
 use super::worker::Worker;
 use super::{completion, mbarrier_objects, premature};
 use crate::lanes::{self, lanes_of};
-use crate::observe::{AccessKind, Bypass, Observer, Range};
+use crate::observe::{AccessKind, Bypass, Observer, Peek, Range};
 use crate::program::{Address, Async, Group, Order, Scope, Space};
 use crate::registers::{LANES, Slot};
 use crate::stop::{Diagnostic, Stop};
@@ -157,7 +157,7 @@ pub fn copy_bulk<O: Observer>(step: &mut Step<'_, '_, O>, op: &Async) -> Result<
 /// A stop if an address faults, the memory of a copy was freed, or its block has ended.
 pub fn start<O: Observer>(step: &mut Step<'_, '_, O>, transfers: Vec<Transfer>) -> Result<(), Stop> {
     check_ends(step, &transfers);
-    show_sources(step.worker, step.block, &transfers);
+    show_ends(step.worker, step.block, &transfers);
     enqueue(step, transfers)
 }
 
@@ -209,21 +209,31 @@ fn check_ends<O: Observer>(step: &mut Step<'_, '_, O>, transfers: &[Transfer]) {
     }
 }
 
-/// Reports to the observers the memory of this block that bulk copies will read.
-fn show_sources<O: Observer>(worker: &mut Worker<'_, O>, block: &mut Block<O::Block>, transfers: &[Transfer]) {
+/// Reports to the observers the shared memory that bulk copies will read or write.
+fn show_ends<O: Observer>(worker: &mut Worker<'_, O>, block: &mut Block<O::Block>, transfers: &[Transfer]) {
     for transfer in transfers {
-        let What::Copy { source: Source::Memory(End::Shared(key), bytes), .. } = transfer.what else { continue };
-        let range = Range {
-            site: transfer.site,
-            warp: transfer.warp,
-            lane: u32::from(transfer.lane),
-            kind: AccessKind::Load,
-            space: Space::Shared,
-            owner: key.block,
-            start: key.offset,
-            bytes: u64::from(bytes),
+        let What::Copy { to, bytes, source, .. } = &transfer.what else { continue };
+        let from = match source {
+            Source::Memory(from, kept) => Some((AccessKind::Load, *from, *kept)),
+            Source::Values(_) => None,
         };
-        worker.observer.issue(&mut block.observed, &range);
+        for (kind, end, bytes) in from.into_iter().chain([(AccessKind::Store, *to, *bytes)]) {
+            let End::Shared(key) = end else { continue };
+            let range = Range {
+                site: transfer.site,
+                warp: transfer.warp,
+                lane: u32::from(transfer.lane),
+                kind,
+                space: Space::Shared,
+                owner: key.block,
+                start: key.offset,
+                bytes: u64::from(bytes),
+                reduces: kind == AccessKind::Store && transfer.reduces(),
+                completes: transfer.completes(),
+            };
+            let peek = Peek { shared: &block.shared, snapshot: &worker.snapshot, stored: None };
+            worker.observer.issue(&mut block.observed, &range, peek);
+        }
     }
 }
 

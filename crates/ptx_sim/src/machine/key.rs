@@ -1,6 +1,6 @@
 //! A byte of the shared memory of any resident block.
 
-use crate::observe::Variable;
+use crate::observe::{Completes, Variable};
 
 /// A byte of a block's shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -11,6 +11,11 @@ pub struct Key {
 }
 
 impl Key {
+    /// Returns the identity of an mbarrier for the observers.
+    pub fn completes(self) -> Completes {
+        Completes::Mbarrier { owner: self.block, address: self.offset }
+    }
+
     /// Returns the identity of an mbarrier for the observers.
     pub fn variable(self, phase: u64) -> Variable {
         Variable::Mbarrier { owner: self.block, address: self.offset, phase }

@@ -1,6 +1,6 @@
 //! Combinations of observers: no observer, a pair, and an optional one.
 
-use super::{BlockShape, Bypass, Observer, Range, Site, Touch, Variable, no_shadow};
+use super::{BlockShape, Bypass, Observer, Peek, Range, Site, Touch, Variable, no_shadow};
 use crate::program::{Order, Scope};
 
 /// An observer that ignores all events.
@@ -22,9 +22,10 @@ impl Observer for () {
     fn meet(&mut self, _: &mut Self::Block, _: u32, _: u32, _: u32) {}
     fn arrive(&mut self, _: &mut Self::Block, _: u32, _: u32) {}
     fn barrier(&mut self, _: &mut Self::Block, _: u32, _: u32, _: u32) {}
+    fn left_out(&mut self, _: &mut Self::Block, _: u32, _: Site, _: u32) {}
     fn proxy_fence(&mut self, _: &mut Self::Block, _: u32, _: u32) {}
-    fn issue(&mut self, _: &mut Self::Block, _: &Range) {}
-    fn range(&mut self, _: &mut Self::Block, _: &Range) {}
+    fn issue(&mut self, _: &mut Self::Block, _: &Range, _: Peek<'_>) {}
+    fn range(&mut self, _: &mut Self::Block, _: &Range, _: Peek<'_>) {}
     fn release(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
     fn acquire(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
     fn absorb(&mut self, (): ()) {}
@@ -90,17 +91,21 @@ impl<A: Observer<Shadow = ()>, B: Observer> Observer for (A, B) {
         self.0.barrier(&mut block.0, id, arrived, waited);
         self.1.barrier(&mut block.1, id, arrived, waited);
     }
+    fn left_out(&mut self, block: &mut Self::Block, warp: u32, site: Site, exited: u32) {
+        self.0.left_out(&mut block.0, warp, site, exited);
+        self.1.left_out(&mut block.1, warp, site, exited);
+    }
     fn proxy_fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32) {
         self.0.proxy_fence(&mut block.0, warp, mask);
         self.1.proxy_fence(&mut block.1, warp, mask);
     }
-    fn issue(&mut self, block: &mut Self::Block, range: &Range) {
-        self.0.issue(&mut block.0, range);
-        self.1.issue(&mut block.1, range);
+    fn issue(&mut self, block: &mut Self::Block, range: &Range, peek: Peek<'_>) {
+        self.0.issue(&mut block.0, range, peek);
+        self.1.issue(&mut block.1, range, peek);
     }
-    fn range(&mut self, block: &mut Self::Block, range: &Range) {
-        self.0.range(&mut block.0, range);
-        self.1.range(&mut block.1, range);
+    fn range(&mut self, block: &mut Self::Block, range: &Range, peek: Peek<'_>) {
+        self.0.range(&mut block.0, range, peek);
+        self.1.range(&mut block.1, range, peek);
     }
     fn release(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {
         self.0.release(&mut block.0, warp, mask, variable, scope);
@@ -187,21 +192,27 @@ impl<O: Observer<Shadow = ()>> Observer for Option<O> {
         }
     }
     #[inline(always)]
+    fn left_out(&mut self, block: &mut Self::Block, warp: u32, site: Site, exited: u32) {
+        if let (Some(this), Some(block)) = (self, block) {
+            this.left_out(block, warp, site, exited);
+        }
+    }
+    #[inline(always)]
     fn proxy_fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32) {
         if let (Some(this), Some(block)) = (self, block) {
             this.proxy_fence(block, warp, mask);
         }
     }
     #[inline(always)]
-    fn issue(&mut self, block: &mut Self::Block, range: &Range) {
+    fn issue(&mut self, block: &mut Self::Block, range: &Range, peek: Peek<'_>) {
         if let (Some(this), Some(block)) = (self, block) {
-            this.issue(block, range);
+            this.issue(block, range, peek);
         }
     }
     #[inline(always)]
-    fn range(&mut self, block: &mut Self::Block, range: &Range) {
+    fn range(&mut self, block: &mut Self::Block, range: &Range, peek: Peek<'_>) {
         if let (Some(this), Some(block)) = (self, block) {
-            this.range(block, range);
+            this.range(block, range, peek);
         }
     }
     #[inline(always)]

@@ -130,6 +130,31 @@ pub struct Range {
     pub start: u64,
     /// Number of bytes.
     pub bytes: u64,
+    /// Whether it combines its bytes with those in memory, atomically for each element.
+    pub reduces: bool,
+    /// What threads wait for before they may use the memory.
+    pub completes: Completes,
+}
+
+/// What the completion of an asynchronous access signals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completes {
+    /// An `mbarrier` object in shared memory.
+    Mbarrier {
+        /// Ticket of the block that owns the memory.
+        owner: u64,
+        /// Offset in the block's shared memory.
+        address: u64,
+    },
+    /// A bulk group of the thread that issued the copy.
+    Group,
+    /// A product of a warpgroup.
+    Warpgroup {
+        /// Index of the warpgroup in the block.
+        group: u32,
+        /// Number of earlier products of the group.
+        number: u64,
+    },
 }
 
 /// A block that starts.
@@ -203,18 +228,22 @@ pub trait Observer: Send + Sized {
     /// waited.
     fn barrier(&mut self, block: &mut Self::Block, id: u32, arrived: u32, waited: u32);
 
+    /// Called before [`Observer::barrier`] for a warp at `site` some of whose lanes, `exited`, have ended instead of
+    /// arriving.
+    fn left_out(&mut self, block: &mut Self::Block, warp: u32, site: Site, exited: u32);
+
     /// Called for a fence between the generic and the asynchronous proxy.
     fn proxy_fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32);
 
-    /// Called when a thread of the block issues a bulk copy from shared memory; the access itself follows later as an
-    /// [`Observer::range`].
-    fn issue(&mut self, block: &mut Self::Block, range: &Range);
+    /// Called when a thread of the block issues a bulk copy or a warp executes a `wgmma`, for each range of shared
+    /// memory that it will read or write; the access itself follows later as an [`Observer::range`].
+    fn issue(&mut self, block: &mut Self::Block, range: &Range, peek: Peek<'_>);
 
     /// Called for an asynchronous access, in the block of the thread that issued it. If it signals an mbarrier, a
     /// [release] by the same thread follows.
     ///
     /// [release]: Observer::release
-    fn range(&mut self, block: &mut Self::Block, range: &Range);
+    fn range(&mut self, block: &mut Self::Block, range: &Range, peek: Peek<'_>);
 
     /// Called for a release through a cluster barrier or an mbarrier: the lanes' effects so far happen before a later
     /// [`Observer::acquire`] of the same variable. `scope` is the instruction's scope or its default. Arrivals with

@@ -5,7 +5,7 @@
 mod footprint;
 
 use crate::count::{bypassing_sectors_of, sectors_of, wavefronts_of};
-use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Range, Site, Touch, Variable, no_shadow};
+use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Peek, Range, Site, Touch, Variable, no_shadow};
 use crate::program::{Order, Scope, Space};
 use crate::registers::LANES;
 use footprint::Footprint;
@@ -330,11 +330,13 @@ impl Observer for Tracing {
 
     fn barrier(&mut self, _: &mut Self::Block, _: u32, _: u32, _: u32) {}
 
+    fn left_out(&mut self, _: &mut Self::Block, _: u32, _: Site, _: u32) {}
+
     fn proxy_fence(&mut self, _: &mut Self::Block, _: u32, _: u32) {}
 
-    fn issue(&mut self, _: &mut Self::Block, _: &Range) {}
+    fn issue(&mut self, _: &mut Self::Block, _: &Range, _: Peek<'_>) {}
 
-    fn range(&mut self, _: &mut Self::Block, _: &Range) {}
+    fn range(&mut self, _: &mut Self::Block, _: &Range, _: Peek<'_>) {}
 
     fn release(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
 

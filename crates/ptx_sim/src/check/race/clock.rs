@@ -22,6 +22,7 @@ pub(super) struct Block {
     /// Number of synchronisations so far.
     time: u32,
     pub warps: Vec<Warp>,
+    pub asynchronous: bool,
     /// Views that warps which arrived without waiting contributed to each barrier.
     arrivals: [Option<View>; BARRIERS],
 }
@@ -96,6 +97,7 @@ impl Block {
             id: shape.block,
             time: 1,
             warps: (0..shape.warps).map(|_| warp()).collect(),
+            asynchronous: false,
             arrivals: Default::default(),
         }
     }
@@ -149,15 +151,19 @@ impl Block {
     pub fn barrier(&mut self, id: usize, waited: u32) {
         let all = u32::MAX >> (32 - self.warps.len().clamp(1, 32));
         let waited = waited & all;
-        self.time = self.time.saturating_add(1);
-        let time = self.time;
+        let time = self.time.saturating_add(1);
+        self.time = time;
         let mut view = self.arrivals.get_mut(id).and_then(Option::take).unwrap_or_default();
         let mut home = Entry::default();
         let mut others = std::mem::take(&mut view.others);
         let members = || (0..self.warps.len()).filter(|warp| waited >> warp & 1 != 0);
         if waited == all {
-            // The time of the whole block includes everything that any lane can have acquired of it.
+            // This includes all that any lane can have acquired of the block, except for asynchronous accesses.
             home = Entry::whole(time);
+            if self.asynchronous {
+                home.keep_completed(&view.home);
+                self.warps.iter().flat_map(|warp| &warp.groups).for_each(|group| home.keep_completed(&group.view.home));
+            }
         }
         for index in members() {
             for group in &self.warps[index].groups {
@@ -173,7 +179,7 @@ impl Block {
                 }
             }
             let entry = Arc::make_mut(&mut home);
-            for index in (0..self.warps.len()).filter(|warp| waited >> warp & 1 != 0) {
+            for index in members() {
                 entry.cover(index as u8, u32::MAX, time);
             }
         }
@@ -210,8 +216,7 @@ impl Block {
 
     /// Returns what a strong write by the lanes releases because of earlier fences, and at which scope.
     pub fn fenced(&self, warp: usize, lanes: u32, reach: Reach) -> Vec<(Tree, Reach)> {
-        let index = warp as u8;
-        let warp = &self.warps[warp];
+        let (index, warp) = (warp as u8, &self.warps[warp]);
         let fences = warp.fences.iter().filter(|fence| fence.lanes & lanes != 0);
         let release = |fence: &Fence| {
             let mut view = fence.view.clone();

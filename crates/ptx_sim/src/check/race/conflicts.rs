@@ -53,6 +53,30 @@ impl Now<'_> {
         if self.record.mode.is_plain_store() {
             return self.record_write(page, span, cells, id);
         }
+        self.join_all(page, span, one_set, id);
+    }
+
+    /// Checks an asynchronous access when it is issued; it is recorded later, when it completes.
+    pub fn check_only(&self, page: &mut Page, span: &Span, seen: &mut Seen<'_>) {
+        page.cells(span.at, span.bytes);
+        self.check_writes(page, span, seen);
+        self.check_sets(page, span, seen);
+    }
+
+    /// Records an asynchronous access that completes.
+    pub fn record_only(&self, page: &mut Page, span: &Span) {
+        let id = page.tables.record(&self.record);
+        let cells = page.cells(span.at, span.bytes);
+        if self.record.mode.is_plain_store() {
+            return self.record_write(page, span, cells, id);
+        }
+        let one_set = page.sets.one(cells);
+        self.join_all(page, span, one_set, id);
+    }
+
+    /// Adds the access to the sets of its cells; `one_set` is the set of all of them, if they have the same.
+    #[inline(always)]
+    fn join_all(&self, page: &mut Page, span: &Span, one_set: Option<u16>, id: u16) {
         match one_set {
             Some(set) => self.join(page, span, set, id),
             None => {

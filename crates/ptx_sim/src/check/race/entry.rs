@@ -6,6 +6,9 @@
 
 use std::sync::Arc;
 
+/// Numbers from this one on stand for asynchronous accesses instead of warps, of which a block has at most 32.
+pub(super) const FIRST_AGENT: u8 = 32;
+
 /// Lanes of a warp that are covered to a later time than their block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Known {
@@ -24,6 +27,18 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// Covers the asynchronous accesses that complete together, up to `time`: see [`super::asynchronous`].
+    pub fn completed(agent: u8, time: u32) -> Self {
+        Self { all: 0, known: vec![Known { warp: agent, lanes: u32::MAX, time }] }
+    }
+
+    /// Covers the asynchronous accesses that `other` covers.
+    pub fn keep_completed(&mut self, other: &Self) {
+        for known in other.known.iter().filter(|known| known.warp >= FIRST_AGENT) {
+            self.cover(known.warp, known.lanes, known.time);
+        }
+    }
+
     /// Covers all threads of the block up to `time`.
     pub fn whole(time: u32) -> Self {
         Self { all: time, known: Vec::new() }

@@ -11,10 +11,14 @@
 //! may reset the counter by an ordinary store. Lock-step execution of a warp creates no order here, nor do guarantees
 //! that a particular GPU gives beyond PTX.
 //!
+//! A bulk copy or `wgmma` accesses shared memory after it was issued and before what waits for its mbarrier, its group
+//! or its product; nothing else orders it. While it is in flight, the machine reports accesses that conflict with it.
+//!
 //! Reading order: [`entry`], [`tree`], [`view`] (vector clocks), [`clock`] (how synchronisation changes them),
 //! [`variables`] (synchronisation through memory), [`records`], [`tables`], [`marks`], [`shadow`] (storage for earlier
 //! accesses), [`pieces`], [`fast_paths`], [`conflicts`] (the check), [`non_coherent`] (`ld.global.nc`), [`proxies`]
-//! (`fence.proxy.async`), [`facts`] (how LLVM compiles atomics), [`report`].
+//! (`fence.proxy.async`), [`agents`] and [`asynchronous`] (bulk copies and `wgmma`), [`facts`] (how LLVM compiles
+//! atomics), [`occurrence`], [`report`].
 //!
 //! Sources: FastTrack (Flanagan and Freund, PLDI 2009) for epochs, HiRace (arXiv 2401.04701) for the contents of a
 //! shadow cell on a GPU, ScoRD (ISCA 2020) for scopes, Eraser (SOSP 1997) for interned sets.
@@ -40,10 +44,15 @@
 //!   whichever comes last.
 //! * Accesses by the host, `vprintf`, `free` and other proxies are not checked, except for bulk copies that read shared
 //!   memory written without a proxy fence.
+//! * The ends of bulk copies in global memory; more than 224 mbarriers and threads with bulk groups in one block share
+//!   their completions. A copy that completes releases what its thread did before the completion, not only before
+//!   the issue.
 //! * `ld.global.nc` of memory written by a bulk copy is not reported.
 //!
 //! Under [`Atomics::Source`], atomics without an ordering are assumed to release and to acquire.
 
+mod agents;
+mod asynchronous;
 mod clock;
 mod conflicts;
 mod entry;
@@ -53,6 +62,7 @@ mod marks;
 mod non_coherent;
 mod now;
 mod observer;
+mod occurrence;
 mod options;
 mod pieces;
 mod proxies;

@@ -15,4 +15,6 @@ pub(super) struct Now<'a> {
     pub floor: u32,
     /// Whether the access is an `ld.global.nc`, or may violate an earlier one.
     pub may_violate_nc: bool,
+    /// Whether a copy or a product makes the access, and not a thread.
+    pub asynchronous: bool,
 }

@@ -11,7 +11,7 @@ use super::variables;
 use super::view::Reach;
 use crate::level::Host;
 use crate::memory::address::GLOBAL;
-use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Range, Site, Touch, Variable, no_shadow};
+use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Peek, Range, Site, Touch, Variable, no_shadow};
 use crate::program::{Order, Scope, Space};
 
 /// Upper bound on the shared memory of a block, in bytes.
@@ -51,6 +51,8 @@ impl Observer for Race<'_> {
         if let Some(block) = self.blocks[index].take() {
             let ticket = u64::from(block.home.block);
             self.tickets.remove(&ticket);
+            self.agents.end(block.home.block);
+            self.seen.end(block.home.block);
             let alone = |cluster: u64| !self.blocks.iter().flatten().any(|other| other.home.cluster == cluster);
             self.named.retain(|variable, _| match *variable {
                 Variable::Mbarrier { owner, .. } | Variable::Warpgroup { owner, .. } => owner != ticket,
@@ -114,7 +116,7 @@ impl Observer for Race<'_> {
         };
         let may_violate_nc = global && self.facts.any_non_coherent() && (non_coherent || writes);
         let floor = block.floor(touch.warp as usize);
-        let now = Now { block, clusters: &self.clusters, touch, record, floor, may_violate_nc };
+        let now = Now { block, clusters: &self.clusters, touch, record, floor, may_violate_nc, asynchronous: false };
         let (shadow, base) = match touch.space {
             Space::Shared if touch.owner == u64::from(block.home.block) => (&mut self.shared[index], 0),
             Space::Shared => match self.tickets.get(&touch.owner) {
@@ -144,26 +146,30 @@ impl Observer for Race<'_> {
         }
     }
 
+    fn left_out(&mut self, _: &mut usize, _: u32, _: Site, _: u32) {}
+
     fn proxy_fence(&mut self, index: &mut usize, warp: u32, mask: u32) {
         if let (Some(block), Some(all)) = (&mut self.blocks[*index], &mut self.proxies) {
             all[*index].fence(block, warp as usize, mask);
         }
     }
 
-    fn issue(&mut self, index: &mut usize, range: &Range) {
+    fn issue(&mut self, index: &mut usize, range: &Range, peek: Peek<'_>) {
         if let (Some(block), Some(all)) = (&self.blocks[*index], &self.proxies)
-            && range.owner == u64::from(block.home.block)
+            && (range.owner, range.kind) == (u64::from(block.home.block), AccessKind::Load)
         {
             self.unfenced.issue(&all[*index], block, range, &self.seen);
         }
+        self.check_issued(*index, range, peek);
     }
 
-    fn range(&mut self, _: &mut usize, range: &Range) {
+    fn range(&mut self, index: &mut usize, range: &Range, peek: Peek<'_>) {
         if let (Some(all), Some(&owner)) = (&mut self.proxies, self.tickets.get(&range.owner))
             && (range.kind, range.space) == (AccessKind::Store, Space::Shared)
         {
             all[owner].remove(range.start, range.bytes);
         }
+        self.record_completed(*index, range, peek);
     }
 
     fn meet(&mut self, index: &mut usize, warp: u32, mask: u32, live: u32) {
@@ -186,7 +192,8 @@ impl Observer for Race<'_> {
 
     fn release(&mut self, index: &mut usize, warp: u32, mask: u32, variable: Variable, scope: Scope) {
         if let Some(block) = &mut self.blocks[*index] {
-            let released = block.release(warp as usize, mask);
+            let mut released = block.release(warp as usize, mask);
+            self.agents.add_completed(variable, &mut released);
             self.named.entry(variable).or_default().release(block.home, Reach::of(scope), &released);
             if let Some(past) = variables::before_last(variable) {
                 self.named.remove(&past);
@@ -197,6 +204,9 @@ impl Observer for Race<'_> {
     fn acquire(&mut self, index: &mut usize, warp: u32, mask: u32, variable: Variable, scope: Scope) {
         if let (Some(block), Some(variable)) = (&mut self.blocks[*index], self.named.get_mut(&variable)) {
             variable.read(block, warp as usize, mask, Reach::of(scope), false);
+        }
+        if let (Some(block), Variable::Warpgroup { group, number, .. }) = (&mut self.blocks[*index], variable) {
+            self.agents.wait_for_product(block, (warp as usize, mask), group, number);
         }
     }
 

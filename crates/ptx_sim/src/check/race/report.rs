@@ -4,10 +4,12 @@
 use super::clock::Who;
 use super::facts::starts_emulation;
 use super::now::Now;
+use super::occurrence::{
+    Apart, Asynchronous, Example, Hazard, Issuer, Key, Missing, Occurrences, help, is_product, made_by,
+};
 use super::options::{Options, SameValue};
 use super::records::{Conflict, Record};
-use super::view::Reach;
-use crate::observe::{AccessKind, BlockShape, Site};
+use crate::observe::{AccessKind, BlockShape};
 use crate::program::{Program, Space};
 use crate::stop::{Diagnostic, Finding, Place, Thread, Triple, block_order};
 use std::collections::HashMap;
@@ -30,72 +32,6 @@ pub(super) struct Found<'a> {
     pub violates_nc: bool,
 }
 
-/// Order and kinds of the two accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Hazard {
-    ReadAfterWrite,
-    WriteAfterRead,
-    WriteAfterWrite,
-}
-
-/// Identity of a finding: occurrences with the same key are merged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Key {
-    earlier: Site,
-    later: Site,
-    hazard: Hazard,
-    /// Whether the accesses would be ordered if their scopes were wider.
-    scopes: bool,
-    shared: bool,
-    /// Whether the write violates an `ld.global.nc`.
-    violates_nc: bool,
-}
-
-/// Smallest group of threads that contains both accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Apart {
-    Warp,
-    Block,
-    Grid,
-}
-
-/// The missing synchronisation, as far as it can be determined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Missing {
-    Order,
-    /// The flag was read without acquire semantics.
-    Acquire,
-    /// The lane that released is not the one that made the access.
-    WarpSync,
-    /// The scopes of a release and an acquire, or of the two accesses, are too narrow.
-    Scopes(Reach, Reach),
-}
-
-/// The occurrence that the finding shows.
-#[derive(Clone, Copy, Debug)]
-struct Example {
-    apart: Apart,
-    earlier: (u32, u32, Who),
-    later: Thread,
-    address: u64,
-    missing: Missing,
-    /// Values that two ordinary stores wrote, and their size in bytes.
-    values: Option<(u32, u32, u32)>,
-    strong: (bool, bool),
-    /// Whether the same execution of an instruction made the earlier access.
-    same_instruction: bool,
-}
-
-#[derive(Clone, Debug)]
-struct Occurrences {
-    example: Example,
-    count: u64,
-    /// Addresses of the first byte of any occurrence, and of the byte after the last.
-    bytes: [u64; 2],
-    /// Whether every occurrence was two stores of one value.
-    same_value: bool,
-}
-
 /// All races of a launch.
 #[derive(Debug)]
 pub(super) struct Seen<'a> {
@@ -106,18 +42,22 @@ pub(super) struct Seen<'a> {
     /// `%ctaid` by ticket, where clusters change the launch order of blocks.
     ids: HashMap<u32, [u32; 3]>,
     pairs: HashMap<Key, Occurrences>,
-}
-
-impl Occurrences {
-    fn widen(&mut self, [first, end]: [u64; 2]) {
-        self.bytes = [self.bytes[0].min(first), self.bytes[1].max(end)];
-    }
+    /// The last access of each agent, by its block and number.
+    issuers: HashMap<(u32, u8), Issuer>,
 }
 
 impl<'a> Seen<'a> {
     pub fn new(program: &'a Program, options: Options) -> Self {
         let same_values = options.same_value_writes;
-        Self { program, same_values, grid: [1; 3], threads: [1; 3], ids: HashMap::new(), pairs: HashMap::new() }
+        Self {
+            program,
+            same_values,
+            grid: [1; 3],
+            threads: [1; 3],
+            ids: HashMap::new(),
+            pairs: HashMap::new(),
+            issuers: HashMap::new(),
+        }
     }
 
     /// Records the shape of the launch.
@@ -125,6 +65,18 @@ impl<'a> Seen<'a> {
         (self.grid, self.threads) = (shape.grid, shape.threads);
         if let (true, Ok(ticket)) = (shape.cluster != shape.ticket, u32::try_from(shape.ticket)) {
             self.ids.insert(ticket, shape.block);
+        }
+    }
+
+    /// Records the thread that issued the last access of an agent.
+    pub fn issued(&mut self, agent: (u32, u8), issuer: Issuer) {
+        self.issuers.insert(agent, issuer);
+    }
+
+    /// Drops the issuers of a block that ends.
+    pub fn end(&mut self, block: u32) {
+        if !self.issuers.is_empty() {
+            self.issuers.retain(|(owner, _), _| *owner != block);
         }
     }
 
@@ -156,9 +108,17 @@ impl<'a> Seen<'a> {
         let shared = now.touch.space == Space::Shared;
         let violates_nc = found.violates_nc;
         let key = Key { earlier: earlier.site, later: later.site, hazard, scopes, shared, violates_nc };
+        let agent = self.issuers.get(&(earlier.block, earlier.warp)).copied();
+        let later_is = if is_product(self.program, later.site) { Asynchronous::Product } else { Asynchronous::Copy };
+        let by = [agent.map(|issuer| issuer.kind), now.asynchronous.then_some(later_is)];
+        let threads = match agent {
+            Some(Issuer { block, warp, lane, .. }) => (block, warp, Who::Lane(lane)),
+            None => (earlier.block, u32::from(earlier.warp), found.who),
+        };
         let example = Example {
             apart,
-            earlier: (earlier.block, u32::from(earlier.warp), found.who),
+            by,
+            earlier: threads,
             later: Thread { block: now.block.id, thread: self.thread(now.touch.warp, found.lane as u32) },
             address: found.address,
             missing,
@@ -257,11 +217,13 @@ impl<'a> Seen<'a> {
         };
         let mut diagnostic = Diagnostic::new(code, title);
         diagnostic.place = Some(Place::of(self.program, key.later.function, key.later.pc));
-        diagnostic.label = Some(format!("the later {second}"));
+        let [by_first, by_second] = pair.example.by.map(made_by);
+        diagnostic.label = Some(format!("the later {second}{by_second}"));
         diagnostic.thread = Some(later);
         let whose = self.earlier(earlier, later.block);
         let place = Place::of(self.program, key.earlier.function, key.earlier.pc);
-        diagnostic.related.push((format!("the earlier {first}, by {whose}:"), place));
+        let issued = if pair.example.by[0].is_some() { "issued by" } else { "by" };
+        diagnostic.related.push((format!("the earlier {first}{by_first}, {issued} {whose}:"), place));
         diagnostic.notes.push(format!("the address is {:#x}", pair.example.address));
         if pair.same_value {
             diagnostic.notes.push(SAME_VALUE.to_owned());
@@ -348,47 +310,4 @@ fn values(found: &Found<'_>) -> Option<(u32, u32, u32)> {
         _ => touch.peek.before(touch.space, found.address, bytes as u8)? as u32 & mask,
     };
     Some((old, stored(found.lane)?, bytes))
-}
-
-fn help(key: Key, example: &Example) -> String {
-    if key.violates_nc {
-        return "`.nc` requires that no thread writes the memory during the launch, ordered or not: use an ordinary \
-            load (CUDA C++ without `__ldg` and `const … __restrict__`, Rust through a raw pointer and no `&[T]`), or \
-            write in another launch"
-            .to_owned();
-    }
-    let between = match key.hazard {
-        Hazard::ReadAfterWrite => "the write from the read",
-        Hazard::WriteAfterRead => "the read from the write",
-        Hazard::WriteAfterWrite => "the two writes",
-    };
-    match (example.missing, example.apart) {
-        (Missing::Scopes(..), Apart::Grid) => {
-            "threads of different blocks need `.gpu` (or `.sys`) on both sides: `.cta` covers only the thread's own \
-            block"
-                .to_owned()
-        }
-        (Missing::Scopes(..), _) => "use a scope that includes both threads".to_owned(),
-        (Missing::Acquire, _) => {
-            "the flag was read without acquire semantics: read it with `ld.acquire`, or put a fence after the \
-            read"
-                .to_owned()
-        }
-        (Missing::WarpSync, _) => {
-            "another lane of that warp released, which orders only its own accesses: put `bar.warp.sync` before the \
-            release"
-                .to_owned()
-        }
-        (Missing::Order, Apart::Warp) if example.same_instruction => {
-            "give each lane its own address, let one lane store, or use an atomic".to_owned()
-        }
-        (Missing::Order, Apart::Warp) => {
-            format!("separate {between} by `bar.warp.sync`: lanes of a warp are not guaranteed to run in lock step")
-        }
-        (Missing::Order, Apart::Block) => format!("separate {between} by a barrier that all threads reach"),
-        (Missing::Order, Apart::Grid) => format!(
-            "block barriers do not synchronise different blocks: order {between} by a flag that one side releases and \
-            the other acquires at `.gpu` scope, make both accesses atomic, or start a second kernel"
-        ),
-    }
 }

@@ -1,5 +1,6 @@
 //! State of the race checker for blocks, memory and synchronisation variables, and the effect of strong accesses on it.
 
+use super::agents::Agents;
 use super::clock::Block;
 use super::facts::Facts;
 use super::options::Options;
@@ -41,6 +42,7 @@ pub(crate) struct Race<'a> {
     /// State of the asynchronous proxy by block index; `None` unless bulk copies read shared memory.
     pub(super) proxies: Option<Vec<Proxies>>,
     pub(super) unfenced: Unfenced,
+    pub(super) agents: Agents,
 }
 
 impl<'a> Race<'a> {
@@ -59,6 +61,7 @@ impl<'a> Race<'a> {
             own: Vec::new(),
             proxies: proxies::reads_shared(program).then(Vec::new),
             unfenced: Unfenced::default(),
+            agents: Agents::default(),
         }
     }
 

@@ -41,7 +41,8 @@ pub use state::Uninit;
 
 use crate::memory::cells::DEFINED;
 use crate::observe::{
-    BlockShape, BlockStates, Bypass, Copies, Lanes, Meeting, Observer, Range, Scene, Shadow, Site, Touch, Variable,
+    BlockShape, BlockStates, Bypass, Copies, Lanes, Meeting, Observer, Peek, Range, Scene, Shadow, Site, Touch,
+    Variable,
 };
 use crate::program::{Access, Atomic, Function, Inst, Matrix, Order, Program, Scope, Space};
 use crate::registers::shadow::RegisterShadow;
@@ -168,9 +169,10 @@ impl Observer for Uninit {
     fn meet(&mut self, _: &mut Self::Block, _: u32, _: u32, _: u32) {}
     fn arrive(&mut self, _: &mut Self::Block, _: u32, _: u32) {}
     fn barrier(&mut self, _: &mut Self::Block, _: u32, _: u32, _: u32) {}
+    fn left_out(&mut self, _: &mut Self::Block, _: u32, _: Site, _: u32) {}
     fn proxy_fence(&mut self, _: &mut Self::Block, _: u32, _: u32) {}
-    fn issue(&mut self, _: &mut Self::Block, _: &Range) {}
-    fn range(&mut self, _: &mut Self::Block, _: &Range) {}
+    fn issue(&mut self, _: &mut Self::Block, _: &Range, _: Peek<'_>) {}
+    fn range(&mut self, _: &mut Self::Block, _: &Range, _: Peek<'_>) {}
     fn release(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
     fn acquire(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
     fn absorb(&mut self, _: Self) {}

@@ -5,8 +5,9 @@ use super::{differs, variable, warp_of};
 use crate::isa::matrix::{CHUNK, Descriptor, extent, multiply_group};
 use crate::lanes;
 use crate::machine::faults::BadAccess;
+use crate::machine::position::Who;
 use crate::machine::step::Step;
-use crate::observe::{AccessKind, Observer, Range, Shadow};
+use crate::observe::{AccessKind, Completes, Observer, Peek, Range, Shadow};
 use crate::program::{Factor, Form, Matrix, MatrixKind, Op, Product, Scope, Space, Warpgroup};
 use crate::registers::{LANES, Registers, Slot};
 use crate::stop::Stop;
@@ -54,21 +55,13 @@ pub fn issue<O: Observer>(step: &mut Step<'_, '_, O>, product: &Product) -> Resu
     group.issued[index % WARPS] += 1;
     step.release(u32::MAX, variable(step.block.ticket, index, number), Scope::Cta);
     let ranges = ranges(step, product, operands)?;
+    for &part in &ranges {
+        let range = read(who, (index, number), part);
+        let peek = Peek { shared: &step.block.shared, snapshot: &step.worker.snapshot, stored: None };
+        step.worker.observer.issue(&mut step.block.observed, &range, peek);
+    }
     if !started {
         return Ok(());
-    }
-    for &(start, bytes) in &ranges {
-        let range = Range {
-            site: step.at.site,
-            warp: step.warp.index,
-            lane: 0,
-            kind: AccessKind::Load,
-            space: Space::Shared,
-            owner: step.block.ticket,
-            start,
-            bytes: u64::from(bytes),
-        };
-        step.worker.observer.issue(&mut step.block.observed, &range);
     }
     let shared_bytes = step.context().shared_bytes;
     for &(start, bytes) in &ranges {
@@ -78,6 +71,22 @@ pub fn issue<O: Observer>(step: &mut Step<'_, '_, O>, product: &Product) -> Resu
     }
     step.block.groups.of(index).products[at].ranges = ranges;
     Ok(())
+}
+
+/// Returns the read of a part of shared memory by the product with a number, of the group of a warp.
+fn read(who: Who, (index, number): (usize, u64), (start, bytes): (u64, u32)) -> Range {
+    Range {
+        site: who.site,
+        warp: who.warp,
+        lane: 0,
+        kind: AccessKind::Load,
+        space: Space::Shared,
+        owner: who.block,
+        start,
+        bytes: u64::from(bytes),
+        reduces: false,
+        completes: Completes::Warpgroup { group: (index / WARPS) as u32, number },
+    }
 }
 
 /// Returns the operands that all threads of the group have in common.
@@ -179,7 +188,8 @@ pub fn complete<O: Observer>(step: &mut Step<'_, '_, O>, warp: usize, until: u64
         if std::mem::replace(&mut issued.complete, true) {
             continue;
         }
-        let (site, frames, operands) = (issued.who.site, issued.frames, issued.operands);
+        let (who, frames, operands) = (issued.who, issued.frames, issued.operands);
+        let site = who.site;
         let ranges = std::mem::take(&mut issued.ranges);
         let code = &step.context().program.functions[site.function as usize].code;
         if let Some(Op::Warpgroup(Warpgroup::Multiply(product))) = code.get(site.pc as usize).map(|inst| &inst.op) {
@@ -187,6 +197,9 @@ pub fn complete<O: Observer>(step: &mut Step<'_, '_, O>, warp: usize, until: u64
         }
         let shared_bytes = step.context().shared_bytes;
         for (start, bytes) in ranges {
+            let range = read(who, (warp, first + at as u64), (start, bytes));
+            let peek = Peek { shared: &step.block.shared, snapshot: &step.worker.snapshot, stored: None };
+            step.worker.observer.range(&mut step.block.observed, &range, peek);
             step.block.in_flight.marking -= 1;
             step.block.in_flight.mark(shared_bytes, start, bytes, |mark| mark.reads = mark.reads.saturating_sub(1));
         }
