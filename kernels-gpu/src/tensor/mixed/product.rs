@@ -26,7 +26,7 @@ pub const IDEA: &str = "tensor maps feed a ring of stages: one thread copies, tw
 /// Threads per block.
 pub const BLOCK: u32 = (WARPGROUPS + 1) * 128;
 
-/// The part of the product that a block computes at a time, with [`ROWS`] rows.
+/// The part of the product that a block computes at a time, with [`ROWS`](super::ring::ROWS) rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Its columns.
