@@ -4,6 +4,7 @@
 pub mod asynchronous;
 pub mod cases;
 pub mod fixed_point;
+pub mod group;
 pub mod matrix;
 pub mod mixed;
 pub mod order;

@@ -9,6 +9,7 @@
 compile_error!("the CUDA driver exists for 64-bit systems only");
 
 mod library;
+pub mod nccl;
 pub mod sys;
 
 use std::ffi::CStr;

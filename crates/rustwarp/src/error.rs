@@ -62,6 +62,21 @@ pub enum Error {
     /// The driver failed, or returned an error that is no fault of the kernel.
     #[error("{0}")]
     Device(String),
+    /// The ranks of a group differ in what they do, or one of them is missing or has ended.
+    #[error("{0}")]
+    Group(String),
+    /// Bytes of a streamed input cannot be read, or those of its result cannot be written.
+    #[error("cannot {attempt} the {bytes} bytes from byte {offset} on: {source}")]
+    Stream {
+        /// `read` or `write`.
+        attempt: &'static str,
+        /// Number of bytes.
+        bytes: usize,
+        /// Their place in the source or sink.
+        offset: u64,
+        /// The operating system's error, or that of the source or sink.
+        source: std::io::Error,
+    },
     /// The kernel faulted: access out of bounds, trap, panic, deadlock.
     #[error("{0}")]
     Fault(Box<Diagnostic>),

@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use crate::pending::Pending;
 use crate::ptx::library;
+use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::exact_sum::{self, WORDS, best, digit_count};
 
 /// The types that have kernels.
@@ -97,19 +98,26 @@ impl<T: Element + Real, H: Handle> Plan<T, H> {
         input: impl Into<View<'a, T, H>>,
         output: impl Into<View<'a, T, H>>,
     ) -> Result<Launch<'a>> {
-        let (device, input, output) = (self.words.device(), input.into(), output.into());
+        self.call(best::exact_sum_best::<T>, 1, input.into(), output.into())
+    }
+
+    /// The launch of a kernel that writes `len` elements of a finished sum to the output.
+    fn call<'a, R>(
+        &'a self,
+        kernel: Kernel<T, R>,
+        len: usize,
+        input: View<'a, T, H>,
+        output: View<'a, R, H>,
+    ) -> Result<Launch<'a>> {
+        let device = self.words.device();
         input.require(device, self.n, "the input")?;
-        output.require_output(device, 1, &[input.span()])?;
+        output.require_output(device, len, &[input.span()])?;
         let [total, words] = [self.total.writes(), self.words.writes()];
-        let call = best::exact_sum_best::<T>(
-            input.slice(self.n),
-            self.total.ptr(),
-            self.words.ptr(),
-            self.partials.ptr(),
-            output.ptr(),
-        );
+        let scratch = (self.total.ptr(), self.words.ptr(), self.partials.ptr());
+        let call = kernel(input.slice(self.n), scratch.0, scratch.1, scratch.2, output.ptr());
         // SAFETY: whole warps with their shared memory, a partial sum per block, no thread with more elements than it
-        // can add, and a total and words that are 0 and that every launch leaves at 0.
+        // can add, a total and words that are 0 and that every launch leaves at 0, and an output with as many elements
+        // as the kernel writes.
         let launch = unsafe { Launch::new(call, self.shape) };
         Ok(launch.using([input.reads(), self.partials.writes(), output.writes()]).using([total, words]))
     }
@@ -128,7 +136,29 @@ impl<T: Element + Real> Plan<T> {
             _ => self.words.device().run(&library::EXACT_SUM, &launch),
         }
     }
+
+    /// Starts the sum of the input, whose digits and special values are written to the output, which is 0, in stream
+    /// order: see [`round_totals`](kernels_gpu::exact_sum::round_totals).
+    pub(crate) fn launch_digits<'a>(
+        &self,
+        input: impl Into<View<'a, T>>,
+        output: impl Into<ViewMut<'a, i64>>,
+    ) -> Result<()> {
+        let output = output.into();
+        let words = exact_sum::total_words(size_of::<T>());
+        let launch = self.call(best::exact_sum_digits::<T>, words, input.into(), output.as_view())?;
+        self.words.device().run(&library::EXACT_SUM, &launch)
+    }
 }
+
+/// A launcher of a kernel that finishes the sum as an `R`.
+type Kernel<T, R> = for<'a> fn(
+    Slice<'a, T>,
+    PtrMut<'a, i64>,
+    PtrMut<'a, u32>,
+    PtrMut<'a, [T; 2]>,
+    PtrMut<'a, R>,
+) -> Call<'a>;
 
 /// Most threads per block for which the device has shared memory.
 fn largest_block<T: Real>(info: &DeviceInfo) -> u32 {

@@ -58,7 +58,7 @@ pub fn of_range<'a, T: Cut>(input: impl Into<View<'a, T>>, bins: u32, range: Ran
 }
 
 /// The equal parts of a range.
-fn cut<T: Cut>(range: Range<T>, bins: u32) -> Result<Bins<T>> {
+pub(crate) fn cut<T: Cut>(range: Range<T>, bins: u32) -> Result<Bins<T>> {
     let (low, high) = (range.start.value(), range.end.value());
     Bins::parts(range, bins).ok_or_else(|| {
         Error::Argument(format!(

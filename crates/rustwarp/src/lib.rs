@@ -20,6 +20,7 @@
 //! - Each of these modules has a `Plan`, which chooses kernel and launch configuration and allocates scratch memory
 //!   once; it can be launched any number of times into memory of the caller, without further allocations. The functions
 //!   make a plan and launch it once.
+//! - [`streamed`]: the same for inputs in files that are larger than device memory.
 //! - [`backend`]: the interface under [`Device`], for programs that verify, count or time launches.
 //! - [`element`] and [`tensor`]: arrays whose element type is known at run time. [`ptx`]: which PTX is loaded.
 //!
@@ -31,6 +32,7 @@ pub mod cudarc;
 pub mod diagnostic;
 pub mod element;
 pub mod error;
+pub mod group;
 pub mod ptx;
 pub mod tensor;
 
@@ -61,6 +63,7 @@ pub mod reduce;
 pub mod reproducible;
 pub mod scan;
 pub mod segreduce;
+pub mod streamed;
 pub mod transpose;
 pub mod vecadd;
 
@@ -73,6 +76,7 @@ pub use element::{Array, Dtype, Element, Scalar};
 pub use error::{Error, Result};
 pub use event::Event;
 pub use graph::Graph;
+pub use group::{Group, Launcher, Replicated, Sharded};
 pub use launch::{Launch, MAX_GRID, Tuning, require_grid};
 pub use pending::Pending;
 pub use pinned::PinnedBuffer;

@@ -69,6 +69,17 @@ impl<T: Pod> PinnedBuffer<T> {
         Self { device: device.clone(), block: Some(block), len, marker: PhantomData }
     }
 
+    /// The same memory as another number of elements.
+    ///
+    /// # Panics
+    /// Panics if the memory has fewer bytes.
+    pub(crate) fn with_len(mut self, len: usize) -> Self {
+        let bytes = self.block.as_ref().map_or(0, Block::bytes);
+        assert!(len.checked_mul(size_of::<T>()).is_some_and(|needed| needed <= bytes), "{len} elements in {bytes} bytes");
+        self.len = len;
+        self
+    }
+
     /// Gives the memory away.
     pub(crate) fn into_block(mut self) -> Option<Block> {
         self.block.take()

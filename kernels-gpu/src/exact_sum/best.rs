@@ -9,7 +9,7 @@
 //!   [`superaccumulator`](super::superaccumulator).
 //! - The last block rounds the total, in the same launch.
 
-use super::digits::Parts;
+use super::digits::{Finish, Parts, Rounded, Written};
 use super::{bins, digits, expansion};
 use cuda_std::kernel;
 
@@ -36,26 +36,44 @@ pub const fn most_per_thread(bytes: usize) -> u64 {
 
 /// An element type: `f32 f64`.
 pub trait Real: Parts {
-    /// The correctly rounded sum, in one thread of the grid.
+    /// The finished sum, in one thread of the grid.
     ///
     /// # Safety
     /// The requirements are those of [`exact_sum_best()`].
-    unsafe fn exact_sum(input: &[Self], total: *mut i64, words: *mut u32, partials: *mut [Self; 2]) -> Option<Self>;
+    unsafe fn exact_sum<F: Finish<Self>>(
+        input: &[Self],
+        total: *mut i64,
+        words: *mut u32,
+        partials: *mut [Self; 2],
+        finish: F,
+    ) -> Option<F::Result>;
 }
 
 impl Real for f32 {
     #[inline(always)]
-    unsafe fn exact_sum(input: &[f32], total: *mut i64, words: *mut u32, _: *mut [f32; 2]) -> Option<f32> {
+    unsafe fn exact_sum<F: Finish<f32>>(
+        input: &[f32],
+        total: *mut i64,
+        words: *mut u32,
+        _: *mut [f32; 2],
+        finish: F,
+    ) -> Option<F::Result> {
         // SAFETY: the caller upholds this function's contract.
-        unsafe { bins::exact_sum(input, total, words) }
+        unsafe { bins::exact_sum(input, total, words, finish) }
     }
 }
 
 impl Real for f64 {
     #[inline(always)]
-    unsafe fn exact_sum(input: &[f64], total: *mut i64, words: *mut u32, partials: *mut [f64; 2]) -> Option<f64> {
+    unsafe fn exact_sum<F: Finish<f64>>(
+        input: &[f64],
+        total: *mut i64,
+        words: *mut u32,
+        partials: *mut [f64; 2],
+        finish: F,
+    ) -> Option<F::Result> {
         // SAFETY: the caller upholds this function's contract.
-        unsafe { expansion::exact_sum(input, total, words, partials) }
+        unsafe { expansion::exact_sum(input, total, words, partials, finish) }
     }
 }
 
@@ -75,8 +93,25 @@ pub unsafe fn exact_sum_best<T: Real>(
     output: *mut T,
 ) {
     // SAFETY: the caller upholds this function's contract.
-    if let Some(sum) = unsafe { T::exact_sum(input, total, words, partials) } {
+    if let Some(sum) = unsafe { T::exact_sum(input, total, words, partials, Rounded) } {
         // SAFETY: only one thread of the grid takes this branch.
         unsafe { output.write(sum) };
     }
+}
+
+/// Writes the exact sum to `output`, as digits and special values: the part of a sum over several devices, which
+/// [`round_totals`](super::round_totals) finishes.
+///
+/// # Safety
+/// As for [`exact_sum_best()`]; `output` has [`total_words`](super::total_words) words.
+#[kernel(for T in [f32, f64])]
+pub unsafe fn exact_sum_digits<T: Real>(
+    input: &[T],
+    total: *mut i64,
+    words: *mut u32,
+    partials: *mut [T; 2],
+    output: *mut i64,
+) {
+    // SAFETY: the caller upholds this function's contract; only one thread of the grid finishes the sum.
+    let _ = unsafe { T::exact_sum(input, total, words, partials, Written(output)) };
 }

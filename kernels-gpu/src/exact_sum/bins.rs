@@ -4,7 +4,7 @@
 //! 2^(8 * b + 31), in the unit of `digits`, and an `f64` represents multiples of a unit up to 2^53 times as large.
 //! Infinities and NaN have the highest exponent, and make the last accumulator an infinity or NaN.
 
-use super::digits::{DIGIT_BITS, add_word, is_last, report, round_total, scale, special_bit};
+use super::digits::{DIGIT_BITS, Finish, add_word, finish_total, is_last, report, scale, special_bit};
 use crate::operator::chunk::Chunk;
 use crate::reduce::WARP;
 use crate::unroll::unroll;
@@ -30,12 +30,17 @@ const UNROLL: usize = 8;
 /// Elements of 16 bytes.
 const W: usize = 4;
 
-/// The correctly rounded sum, in one thread of the grid.
+/// The finished sum, in one thread of the grid.
 ///
 /// # Safety
 /// The requirements are those of [`exact_sum_best()`](super::best::exact_sum_best()).
 #[inline(always)]
-pub unsafe fn exact_sum(input: &[f32], total: *mut i64, words: *mut u32) -> Option<f32> {
+pub unsafe fn exact_sum<F: Finish<f32>>(
+    input: &[f32],
+    total: *mut i64,
+    words: *mut u32,
+    finish: F,
+) -> Option<F::Result> {
     let (tid, lane) = (thread::thread_idx_x(), warp::lane_id());
     let warp = tid / WARP;
     let block = dynamic_shared_mem::<f64>();
@@ -64,7 +69,7 @@ pub unsafe fn exact_sum(input: &[f32], total: *mut i64, words: *mut u32) -> Opti
         bin += warps;
     }
     // SAFETY: all threads of the grid come here; the caller upholds the rest of the contract.
-    unsafe { if is_last(words) { round_total([0.0; 2], total, words) } else { None } }
+    unsafe { if is_last(words) { finish_total([0.0; 2], total, words, finish) } else { None } }
 }
 
 /// Adds an element to the accumulator of its exponent.

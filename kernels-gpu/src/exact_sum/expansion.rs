@@ -4,7 +4,7 @@
 //! in a second number, whose own errors are 0 as long as the elements, their sum and the errors extend over less than
 //! 106 bits. An overflow leaves a NaN there, so that one test finds all that did not fit.
 
-use super::digits::{Column, USED, add_columns, is_last, report, round_total, seen};
+use super::digits::{Column, Finish, USED, add_columns, finish_total, is_last, report, seen};
 use crate::operator::{chunk::Chunk, slots};
 use crate::reduce::WARP;
 use crate::unroll::unroll;
@@ -91,12 +91,18 @@ impl Lane {
     }
 }
 
-/// The correctly rounded sum, in one thread of the grid.
+/// The finished sum, in one thread of the grid.
 ///
 /// # Safety
 /// The requirements are those of [`exact_sum_best()`](super::best::exact_sum_best()).
 #[inline(always)]
-pub unsafe fn exact_sum(input: &[f64], total: *mut i64, words: *mut u32, partials: *mut [f64; 2]) -> Option<f64> {
+pub unsafe fn exact_sum<F: Finish<f64>>(
+    input: &[f64],
+    total: *mut i64,
+    words: *mut u32,
+    partials: *mut [f64; 2],
+    finish: F,
+) -> Option<F::Result> {
     let tid = thread::thread_idx_x();
     // SAFETY: the block has the shared memory, in which each lane has a column until the next barrier; all threads
     // of the block reach these calls, in whole warps.
@@ -118,12 +124,11 @@ pub unsafe fn exact_sum(input: &[f64], total: *mut i64, words: *mut u32, partial
         };
         let sum = block_sum(absorb_blocks, total, words);
         thread::sync_threads(); // separates the block's last additions and reports from their use
-        let digits = tid == 0 && seen(words) != 0;
+        let digits = tid == 0 && (F::DIGITS || seen(words) != 0);
         if thread::sync_threads_or(digits.into()) != 0 {
-            return round_total([sum.high, sum.low], total, words);
+            return finish_total([sum.high, sum.low], total, words, finish);
         }
-        // Both are exact, so that one addition rounds once. An exact 0 is +0.
-        (tid == 0).then_some(sum.high + sum.low)
+        if tid == 0 { finish.of_pair(sum.high, sum.low) } else { None }
     }
 }
 

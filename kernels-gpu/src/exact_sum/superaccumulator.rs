@@ -6,7 +6,7 @@
 //!
 //! It costs about twenty instructions per element and two accesses to shared memory per piece, whatever the elements.
 
-use super::digits::{Column, Parts, add_columns, is_last, report, round_total};
+use super::digits::{Column, Parts, Rounded, add_columns, finish_total, is_last, report};
 use cuda_std::{kernel, thread};
 
 pub use super::digits::column_bytes;
@@ -39,7 +39,7 @@ pub unsafe fn exact_sum_superaccumulator<T: Parts>(input: &[T], total: *mut i64,
         thread::sync_threads(); // separates the additions to the columns from their sum
         add_columns::<T>(total);
         if is_last(words)
-            && let Some(sum) = round_total([T::ZERO; 2], total, words)
+            && let Some(sum) = finish_total([T::ZERO; 2], total, words, Rounded)
         {
             output.write(sum);
         }

@@ -6,6 +6,7 @@
 mod arrays;
 mod cudarc;
 mod families;
+mod group;
 mod mixed;
 mod speed;
 mod streams;
@@ -16,8 +17,15 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
-    let tests =
-        [arrays::trials(), cudarc::trials(), families::trials(), mixed::trials(), streams::trials(), speed::trials()];
+    let tests = [
+        arrays::trials(),
+        cudarc::trials(),
+        families::trials(),
+        group::trials(),
+        mixed::trials(),
+        streams::trials(),
+        speed::trials(),
+    ];
     libtest_mimic::run(&arguments, tests.into_iter().flatten().collect()).exit();
 }
 

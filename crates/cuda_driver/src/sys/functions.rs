@@ -4,13 +4,13 @@
 #![expect(clippy::too_many_arguments, reason = "the driver's `cuLaunchKernel` has eleven")]
 
 use super::types::{
-    CUDA_ARRAY3D_DESCRIPTOR, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC,
+    CUDA_ARRAY3D_DESCRIPTOR, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC,
     CUDA_TEXTURE_DESC, CUarray, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
     CUfunction_attribute, CUgraph, CUgraphExec, CUgraphExecUpdateResult, CUgraphNode, CUjit_option, CUlimit,
     CUmemPool_attribute, CUmemPoolProps, CUmemoryPool, CUmodule, CUresult, CUstream, CUstreamCaptureMode,
     CUstreamCaptureStatus, CUtensorMap, CUtensorMapL2promotion, CUtensorMapSwizzle, CUtexObject,
 };
-use crate::library::Slot;
+use crate::library::{Missing, Slot, open};
 use std::ffi::{c_char, c_int, c_void};
 
 /// Defines a function per row.
@@ -22,7 +22,7 @@ macro_rules! functions {
             /// # Safety
             /// The arguments must be those that the driver's documentation of the function requires.
             pub unsafe fn $name($($argument: $type),*) -> CUresult {
-                static SLOT: Slot = Slot::new(concat!(stringify!($name), "\0"));
+                static SLOT: Slot = Slot::new(concat!(stringify!($name), "\0"), open);
                 match SLOT.get() {
                     Ok(address) => {
                         // SAFETY: the address is that of the driver's function of this name, which takes these
@@ -33,7 +33,8 @@ macro_rules! functions {
                         // SAFETY: the caller upholds this function's contract.
                         unsafe { function($($argument),*) }
                     }
-                    Err(code) => code,
+                    Err(Missing::Library) => CUresult::CUDA_ERROR_NO_DEVICE,
+                    Err(Missing::Symbol) => CUresult::CUDA_ERROR_NOT_SUPPORTED,
                 }
             }
         )*
@@ -96,6 +97,7 @@ functions! {
     cuMemPoolGetAttribute(pool: CUmemoryPool, attribute: CUmemPool_attribute, value: *mut c_void);
     cuMemPoolSetAttribute(pool: CUmemoryPool, attribute: CUmemPool_attribute, value: *mut c_void);
     cuMemPoolTrimTo(pool: CUmemoryPool, bytes_to_keep: usize);
+    cuMemcpy2DAsync_v2(copy: *const CUDA_MEMCPY2D, stream: CUstream);
     cuMemcpy3D_v2(copy: *const CUDA_MEMCPY3D);
     cuMemcpyDtoDAsync_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream);
     cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);

@@ -129,6 +129,21 @@ pub unsafe trait Backend: Send + Sync {
     /// That of [`write`](Self::write), for both addresses.
     unsafe fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()>;
 
+    /// Copies a block of a matrix within device memory, in stream order.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
+    ///
+    /// # Safety
+    /// That of [`write`](Self::write), for all rows of both blocks.
+    unsafe fn copy_rows(&self, to: Pitched, from: Pitched, width: u64, rows: u64) -> Result<()> {
+        for row in 0..rows {
+            // SAFETY: this function has the same contract.
+            unsafe { self.copy(to.row(row), from.row(row), width)? };
+        }
+        Ok(())
+    }
+
     /// Creates a texture with these texels, whose number of bytes `sampling` determines; `name` appears in messages.
     /// Returns the handle that kernels take. [`Texture`](super::Texture) is the safe interface.
     ///
@@ -190,6 +205,22 @@ pub unsafe trait Backend: Send + Sync {
 
     /// Returns the observations since the last call; `None` on a GPU.
     fn observed(&self) -> Option<Observed>;
+}
+
+/// Where the rows of a block lie in device memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pitched {
+    /// Address of the first row.
+    pub address: u64,
+    /// Bytes from one row to the next.
+    pub pitch: u64,
+}
+
+impl Pitched {
+    /// Address of a row.
+    fn row(self, row: u64) -> u64 {
+        self.address + row * self.pitch
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 mod allocation;
 mod capacity;
+mod collective;
 mod gpu;
 mod handle;
 mod identity;
@@ -26,11 +27,13 @@ mod units;
 
 pub(crate) use allocation::{Foreign, Owner};
 pub use capacity::{require_host_memory, require_memory};
+pub(crate) use collective::{Collective, Message, Part, Reduction};
+pub(crate) use gpu::nccl::{Communicators, new_id, version as nccl_version};
 pub use handle::Handle;
 pub(crate) use handle::require_same_device;
 pub use identity::{DeviceId, Module};
 pub use info::DeviceInfo;
-pub use interface::Backend;
+pub use interface::{Backend, Pitched};
 pub use memory::{Buffer, Memory, View, ViewMut};
 pub use observed::{Analysis, Counters, Device, Entry, Fidelity, Observed, SourceLine};
 pub(crate) use open::{adopt, open_asynchronous};

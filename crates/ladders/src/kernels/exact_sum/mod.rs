@@ -134,10 +134,11 @@ impl<T: Element + Real> Ladder for ExactSum<T> {
     }
 
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
-        vec![match rung.kernel {
-            Planned::Here(launcher) => Entry::of(launcher),
-            Planned::ByLibrary => Entry::of(best::exact_sum_best::<T>),
-        }]
+        match rung.kernel {
+            Planned::Here(launcher) => vec![Entry::of(launcher)],
+            // The second one is the part of a sum over several devices.
+            Planned::ByLibrary => vec![Entry::of(best::exact_sum_best::<T>), Entry::of(best::exact_sum_digits::<T>)],
+        }
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {

@@ -3,6 +3,7 @@
 use super::context::Current;
 use super::errors::check;
 use super::pool::Pool;
+use crate::backend::Pitched;
 use crate::backend::units::human;
 use crate::error::{Error, Result};
 use cuda_driver::sys;
@@ -181,6 +182,34 @@ impl Current<'_> {
         // SAFETY: by contract the call accesses allocated device memory only.
         let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, self.queue.raw()) };
         check(result, || format!("copying {} on the GPU", human(bytes)))
+    }
+
+    /// Copies a block of a matrix within device memory, in stream order.
+    ///
+    /// # Safety
+    /// That of [`Backend::copy_rows`](crate::backend::Backend::copy_rows).
+    pub unsafe fn copy_rows(&self, to: Pitched, from: Pitched, width: u64, rows: u64) -> Result<()> {
+        let copy = sys::CUDA_MEMCPY2D {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            srcHost: std::ptr::null(),
+            srcDevice: from.address,
+            srcArray: std::ptr::null_mut(),
+            srcPitch: from.pitch as usize,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            dstHost: std::ptr::null_mut(),
+            dstDevice: to.address,
+            dstArray: std::ptr::null_mut(),
+            dstPitch: to.pitch as usize,
+            WidthInBytes: width as usize,
+            Height: rows as usize,
+        };
+        // SAFETY: the description is complete; by contract the call accesses allocated device memory only.
+        let result = unsafe { sys::cuMemcpy2DAsync_v2(&copy, self.queue.raw()) };
+        check(result, || format!("copying {rows} rows of {} on the GPU", human(width)))
     }
 
     /// Copies from memory of another context, in the order of this stream.

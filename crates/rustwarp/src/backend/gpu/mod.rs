@@ -8,6 +8,7 @@ mod event;
 mod graph;
 mod memory;
 mod module;
+pub(super) mod nccl;
 mod order;
 mod pool;
 mod queue;
@@ -18,7 +19,7 @@ mod texture;
 use super::allocation::Foreign;
 use super::identity::Module;
 use super::info::DeviceInfo;
-use super::interface::Backend;
+use super::interface::{Backend, Pitched};
 use super::observed::Observed;
 use super::sampling::Sampling;
 use super::shape::Shape;
@@ -170,6 +171,11 @@ unsafe impl Backend for Gpu {
     unsafe fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
         // SAFETY: this function has the same contract.
         unsafe { self.select()?.copy(to, from, bytes) }
+    }
+
+    unsafe fn copy_rows(&self, to: Pitched, from: Pitched, width: u64, rows: u64) -> Result<()> {
+        // SAFETY: this function has the same contract.
+        unsafe { self.select()?.copy_rows(to, from, width, rows) }
     }
 
     fn texture(&self, sampling: &Sampling, texels: &[u8], name: &str) -> Result<u64> {

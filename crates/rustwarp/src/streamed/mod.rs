@@ -1,0 +1,80 @@
+//! Streaming: operations on inputs that are larger than device memory, read in chunks from a file.
+//!
+//! ```no_run
+//! use rustwarp::reduce::Sum;
+//! use rustwarp::streamed::{self, FilePart, Settings};
+//!
+//! let device = rustwarp::Device::default()?;
+//! // A file of 64-bit integers, of any size.
+//! let file = FilePart::whole(std::fs::File::open("numbers.bin").expect("a file")).expect("its size");
+//! let n = streamed::Source::bytes(&file) / 8;
+//! let total = streamed::reduce::<Sum, i64>(&device, &file, 0..n, &Settings::default())?;
+//! println!("{}", total.value);
+//! # Ok::<(), rustwarp::Error>(())
+//! ```
+//!
+//! Every operation takes a [`Source`], which is read at positions, and a range of its elements, so that several devices
+//! can each take a part of one file; results of neighbouring ranges are merged as the operation's text says.
+//!
+//! - *Pipeline*: threads read pieces of at most 8 MiB to pinned memory; a stream of its own copies each piece to its
+//!   place in a chunk of device memory; kernels work on a chunk in the device's own stream once all of its pieces are
+//!   there. All of it runs at the same time, on three chunks by default, so the slowest part determines the speed: the
+//!   disk or page cache, the bus, or the kernels. [`scan()`] copies and writes its results at the same time, too.
+//! - *Memory*: [`Settings::slots`] chunks for every source, and two for the results of a scan. A chunk has
+//!   [`default_chunk`] bytes unless [`Settings::chunk`] says otherwise.
+//! - *Determinism*: results that depend on the order of additions have bits fixed by the range, the chunk and the grid.
+//! - *Errors*: a piece that cannot be read or written is an [`Error::Stream`](crate::Error::Stream) with its place and
+//!   the operating system's reason, also where a file became shorter meanwhile. After an error no thread is left, and
+//!   panics of sources and sinks are those of the call.
+
+mod crew;
+mod cut;
+mod dot;
+mod histogram;
+mod pipeline;
+mod reduce;
+mod scan;
+mod sink;
+mod source;
+
+pub use cut::default_chunk;
+pub use dot::dot;
+pub use histogram::histogram;
+pub use pipeline::{Chunk, for_each_chunk};
+pub use reduce::reduce;
+pub use scan::{depth as scan_depth, scan};
+pub use sink::Sink;
+pub use source::{FilePart, Source};
+
+/// How an input is streamed; the default leaves every choice to the library.
+#[derive(Clone, Copy, Default)]
+pub struct Settings<'a> {
+    /// Bytes of a chunk of each source, at least 16; see [`default_chunk`].
+    pub chunk: Option<u64>,
+    /// Chunks of each source that are on the device at a time, at least 2; 3 by default.
+    pub slots: Option<usize>,
+    /// Threads that read; by default as many as this machine has processors, and at most 8.
+    pub readers: Option<usize>,
+    /// Threads that write results; by default as many as this machine has processors, and at most 4.
+    pub writers: Option<usize>,
+    /// Called in the calling thread after each piece that has been read.
+    pub progress: Option<&'a dyn Fn(Progress)>,
+}
+
+/// How much of the input has been read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes of all sources that have been read.
+    pub done: u64,
+    /// Bytes of all sources in the range.
+    pub total: u64,
+}
+
+/// A value of all elements of a range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Total<T> {
+    /// The value.
+    pub value: T,
+    /// Largest number of additions in a chain from an element to the value, for error bounds.
+    pub depth: u64,
+}

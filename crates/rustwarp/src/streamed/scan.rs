@@ -1,0 +1,130 @@
+//! Scans of streamed elements: each chunk continues the one before.
+
+use super::crew::Crew;
+use super::cut::Cut;
+use super::pipeline::run;
+use super::reduce::planned;
+use super::sink::Sink;
+use super::source::Source;
+use super::{Settings, Total};
+use crate::backend::{Handle, View};
+use crate::device::Device;
+use crate::element::Element;
+use crate::error::{Error, Result};
+use crate::pending::Pending;
+use crate::pinned::PinnedBuffer;
+use crate::reduce::{Op, Sum};
+use crate::scan::{Kind, Plan};
+use std::ops::Range;
+
+/// Elements before those of a chunk: identities, and at last the carry. They are 16 bytes, so that kernels read the
+/// chunk at multiples of 16 bytes.
+const fn head<T>() -> usize {
+    16 / size_of::<T>()
+}
+
+/// Chunks of results on the device: one is written while another one is copied to the host.
+const RESULTS: usize = 2;
+
+/// Scans the elements of `T` in the range by `O`, continuing from `carry`, which is the identity where the range is the
+/// first one. The result of element `i` is written to the sink from byte `i * size_of::<T>()` on, as it would be for
+/// element `i` of a whole source.
+///
+/// The total is that of the carry and all elements of the range: the carry of the range behind it. Where ranges are
+/// scanned at the same time, [`reduce()`](super::reduce()) gives the values from which their carries are combined.
+///
+/// - *Error bound*: a float sum differs from the exact one by at most `d * epsilon * sum of |x|` up to its index, where
+///   the carry counts as an element and `d` is [`Total::depth`], or [`scan_depth`](depth); maxima and minima are exact.
+/// - *Determinism*: bits fixed by the number of elements and the chunk, on every device.
+///
+/// # Errors
+/// Those of [`reduce()`](super::reduce()); [`Error::Stream`] for results that cannot be written, of which others may
+/// have been.
+pub fn scan<O: Op<T>, T: Element>(
+    device: &Device,
+    source: &dyn Source,
+    elements: Range<u64>,
+    kind: Kind,
+    carry: T,
+    sink: &dyn Sink,
+    settings: &Settings<'_>,
+) -> Result<Total<T>> {
+    let cut = Cut::new::<T>(device, &[source], elements, settings, RESULTS)?;
+    let head = head::<T>();
+    // The results belong to the stream that computes: a copy of one waits for the work so far, and not for other
+    // copies.
+    let one = || device.uninit::<T>(head + cut.chunk);
+    let mut results = (0..RESULTS).map(|_| one()).collect::<Result<Vec<_>>>()?;
+    let mut carried = device.upload(&[carry])?;
+    let downloads = device.stream()?;
+    let (mut plan, mut depth) = (None, 0);
+
+    std::thread::scope(|scope| {
+        let write = |(first, pending): (u64, Pending<PinnedBuffer<T>>)| drain(sink, first, pending);
+        let mut writers = Crew::start(scope, cut.writers, "writer", write)?;
+        let mut unallocated = 2 * cut.writers + 2;
+        run::<T>(device, &[source], &cut, &vec![O::identity(); head], settings, |slots| {
+            let end = head + slots.len;
+            let (input, result) = (&slots.memory[0], &mut results[slots.number as usize % RESULTS]);
+            copy_in_stream_of(device, carried.view(..)?, input.view(head - 1..head)?)?;
+            let plan = planned(&mut plan, end, || Plan::<O, T>::new(device, end, Kind::Inclusive))?;
+            plan.launch(input.view(..end)?, result.view_mut(..end)?)?;
+            depth += plan.depth();
+            carried.view_mut(..)?.copy_from(result.view(end - 1..end)?)?;
+            // An element's exclusive result is the inclusive one of the element before: of the carry for the first.
+            let start = if kind == Kind::Exclusive { head - 1 } else { head };
+            for piece in cut.pieces(slots.len) {
+                let memory = match unallocated {
+                    0 => writers.take().unwrap_or_else(|| Err(ended()))?,
+                    _ => PinnedBuffer::unspecified(device, cut.piece)?,
+                };
+                unallocated = unallocated.saturating_sub(1);
+                let from = result.view(start + piece.start..start + piece.end)?;
+                let pending = downloads.download_pinned(from, memory.with_len(piece.len()))?;
+                writers.give((slots.first + piece.start as u64, pending));
+            }
+            Ok(())
+        })?;
+        while let Some(written) = writers.take() {
+            written?;
+        }
+        Ok(Total { value: carried.download()?[0], depth })
+    })
+}
+
+/// Largest number of additions in a chain from an element to a result of [`scan()`] with the same arguments.
+///
+/// # Errors
+/// Those of [`scan()`] for its arguments.
+pub fn depth<T: Element>(
+    device: &Device,
+    source: &dyn Source,
+    elements: Range<u64>,
+    settings: &Settings<'_>,
+) -> Result<u64> {
+    let cut = Cut::new::<T>(device, &[source], elements, settings, RESULTS)?;
+    let plan = Plan::<Sum, T>::new(device, head::<T>() + cut.chunk, Kind::Inclusive)?;
+    Ok(cut.chunks() * plan.depth())
+}
+
+/// Waits for a piece of the result, and writes it.
+fn drain<T: Element>(sink: &dyn Sink, first: u64, pending: Pending<PinnedBuffer<T>>) -> Result<PinnedBuffer<T>> {
+    let memory = pending.wait()?;
+    let bytes: &[u8] = bytemuck::cast_slice(&memory);
+    let (offset, len) = (first * size_of::<T>() as u64, bytes.len());
+    let error = |source| Error::Stream { attempt: "write", bytes: len, offset, source };
+    sink.write_at(offset, bytes).map_err(error)?;
+    Ok(memory)
+}
+
+/// Copies elements in the stream of this handle, which need not be that of either memory.
+fn copy_in_stream_of<T>(device: &Device, from: View<'_, T>, to: View<'_, T>) -> Result<()> {
+    debug_assert_eq!(from.bytes(), to.bytes());
+    // SAFETY: both are memory of this device, of one size, and of two allocations.
+    let copy = || unsafe { device.backend().copy(to.address(), from.address(), from.bytes()) };
+    device.queue().work(&[from.reads(), to.writes()], copy)
+}
+
+fn ended() -> Error {
+    Error::Device("the threads that write have ended early".to_owned())
+}
