@@ -6,7 +6,8 @@ fn main() -> ExitCode {
     match host::cli::main(std::env::args_os()) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            rustwarp::diagnostic::note(format_args!("error: {}", host::cli::describe(&error, std::env::args_os())));
+            let text = format!("error: {}", host::cli::describe(&error, std::env::args_os()));
+            rustwarp::diagnostic::note(host::cli::of_rank(&text));
             ExitCode::from(host::cli::exit_code(&error))
         }
     }

@@ -16,6 +16,7 @@ const EXAMPLES: &[(&str, Option<&str>)] = &[
     ("07-check-a-kernel", None),
     ("08-from-cudarc", Some("running sums by rustwarp on slices of cudarc: [1, 2, 3, 4]")),
     ("09-embedded-kernels", Some("sm_89: in the program/sm_80/embedded-kernels.cubin")),
+    ("10-group", Some("sum 449985000, largest 29999, on")),
 ];
 
 fn folder() -> PathBuf {

@@ -48,7 +48,7 @@ pub struct Timing {
 }
 
 /// Number of runs before the first sample: clocks rise, code is loaded, pages are mapped.
-const WARM_UP: u32 = 3;
+pub(crate) const WARM_UP: u32 = 3;
 
 /// Data larger than this many times the L2 cache leaves too little in it to matter, so flushing would only cost time.
 const FITS: u64 = 4;
@@ -106,7 +106,8 @@ fn no_clock() -> Error {
 }
 
 impl Timing {
-    fn of(mut samples: Vec<f64>, cache: Cache) -> Self {
+    /// The summary of samples in milliseconds, of which there is at least one.
+    pub(crate) fn of(mut samples: Vec<f64>, cache: Cache) -> Self {
         samples.sort_by(f64::total_cmp);
         let last = samples.len() - 1;
         let at = |quarter: usize| samples[last * quarter / 4];

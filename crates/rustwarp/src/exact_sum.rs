@@ -152,13 +152,8 @@ impl<T: Element + Real> Plan<T> {
 }
 
 /// A launcher of a kernel that finishes the sum as an `R`.
-type Kernel<T, R> = for<'a> fn(
-    Slice<'a, T>,
-    PtrMut<'a, i64>,
-    PtrMut<'a, u32>,
-    PtrMut<'a, [T; 2]>,
-    PtrMut<'a, R>,
-) -> Call<'a>;
+type Kernel<T, R> =
+    for<'a> fn(Slice<'a, T>, PtrMut<'a, i64>, PtrMut<'a, u32>, PtrMut<'a, [T; 2]>, PtrMut<'a, R>) -> Call<'a>;
 
 /// Most threads per block for which the device has shared memory.
 fn largest_block<T: Real>(info: &DeviceInfo) -> u32 {

@@ -75,7 +75,8 @@ impl<T: Pod> PinnedBuffer<T> {
     /// Panics if the memory has fewer bytes.
     pub(crate) fn with_len(mut self, len: usize) -> Self {
         let bytes = self.block.as_ref().map_or(0, Block::bytes);
-        assert!(len.checked_mul(size_of::<T>()).is_some_and(|needed| needed <= bytes), "{len} elements in {bytes} bytes");
+        let fits = len.checked_mul(size_of::<T>()).is_some_and(|needed| needed <= bytes);
+        assert!(fits, "{len} elements in {bytes} bytes");
         self.len = len;
         self
     }

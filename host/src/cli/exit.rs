@@ -15,6 +15,8 @@ const USAGE: u8 = 2;
 pub(super) const UNAVAILABLE: u8 = 3;
 /// The kernel faulted.
 const FAULT: u8 = 4;
+/// The ranks of a group differ, or one is missing or has ended.
+const GROUP: u8 = 5;
 
 /// The exit code for an error.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
@@ -27,10 +29,11 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
 }
 
 fn of_library(error: &rustwarp::Error) -> u8 {
-    use rustwarp::Error::{Device, Fault, NoDevice, NoPtx, UnreadablePtx, Unsupported};
+    use rustwarp::Error::{Device, Fault, Group, NoDevice, NoPtx, UnreadablePtx, Unsupported};
     match error {
         NoDevice(_) | NoPtx(_) | UnreadablePtx { .. } | Unsupported(_) | Device(_) => UNAVAILABLE,
         Fault(_) => FAULT,
+        Group(_) => GROUP,
         _ => USAGE,
     }
 }
@@ -72,6 +75,8 @@ mod tests {
         assert_eq!(exit_code(&rustwarp::Error::OutOfMemory(String::new()).into()), 2);
         let fault = || rustwarp::Error::Fault(Box::new(Diagnostic::new("fault", "trap", "it trapped", "it trapped")));
         assert_eq!((code(fault().into()), exit_code(&fault().into())), (4, 4));
+        let group = || rustwarp::Error::Group("rank 2 has ended".to_owned());
+        assert_eq!((code(group().into()), exit_code(&group().into())), (5, 5));
         assert_eq!(exit_code(&anyhow::anyhow!("any other")), 2);
     }
 

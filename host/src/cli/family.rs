@@ -233,7 +233,7 @@ pub(super) fn require_output(family: &Family, path: &Path, variants: usize) -> R
 }
 
 /// The elements of an array that fits in one or two lines; a single element is in the table already.
-fn few(result: &Tensor) -> Option<String> {
+pub(super) fn few(result: &Tensor) -> Option<String> {
     if !(2..=32).contains(&result.len()) {
         return None;
     }

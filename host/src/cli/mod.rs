@@ -18,6 +18,7 @@ mod ending;
 mod exit;
 mod explain;
 mod family;
+mod group;
 mod interrupt;
 mod launch;
 mod libraries;
@@ -28,14 +29,19 @@ mod number;
 mod occupancy;
 mod operands;
 mod output;
+mod rank;
 mod replay;
+mod rows;
 mod run;
 mod sanitize;
+mod scaling;
 mod seeds;
 mod simulation;
 mod stdout;
+mod stream;
 
 pub use exit::{describe, exit_code};
+pub use rank::of_rank;
 
 /// Parses the command line, runs the command, and returns its exit code.
 ///
@@ -54,10 +60,23 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
         "explain" => explain::run(&parse(matches)?),
         "sanitize" => sanitize::run(&parse(matches)?),
         "bench" => bench::run(&parse(matches)?),
+        "scaling" => scaling::run(&parse(matches)?),
         "completions" => completions::run(&parse(matches)?, command()),
         "man" => completions::man(&parse(matches)?, command()),
         name => match kernels::family(family_of(name, matches)) {
-            Some(found) => family::run(found, &family::parse(found, matches)?),
+            Some(found) => {
+                let options = family::parse(found, matches)?;
+                match group::requested(found, matches)? {
+                    Some(requested) => {
+                        stream::refuse(found, matches)?;
+                        group::run(found, &options, &requested)
+                    }
+                    None => match stream::chosen(found, &options, matches)? {
+                        Some(how) => stream::run(found, &options, how),
+                        None => family::run(found, &options),
+                    },
+                }
+            }
             None => unreachable!("clap has no other subcommand"),
         },
     }
@@ -74,7 +93,9 @@ fn family_of<'n>(name: &'n str, matches: &ArgMatches) -> &'n str {
 fn command() -> Command {
     let families = FAMILIES.iter().map(|found| {
         let options = subcommand::<family::Options>(found.name, found.idea);
-        describe::with_examples(found, family::command(found, options))
+        let solves = ladders::group::solves(found);
+        let options = if solves { group::Options::augment_args(options) } else { options };
+        describe::with_examples(found, stream::command(found, family::command(found, options)))
     });
     Command::new("host")
         .about("Runs Rust kernels on a GPU or on the simulator, verifies them, and times them")
@@ -106,12 +127,16 @@ fn command() -> Command {
             "bench",
             "Time families on a GPU, beside the vendor's libraries with --peers",
         ))
+        .subcommand(subcommand::<scaling::Options>(
+            "scaling",
+            "Time the same work on 1, 2, ... GPUs, and predict the times on more by a model",
+        ))
         .subcommand(subcommand::<completions::Completions>("completions", "Print a shell's script for completions"))
         .subcommand(subcommand::<completions::Man>("man", "Print the manual page of host or of a subcommand"))
         .after_help(
             "Exit codes: 0 done and verified, 1 wrong result or finding, 2 usage or bad input, 3 no such device, \
-             driver or \
-             PTX, 4 the kernel faulted, 130 interrupted (finished rows are shown)",
+             driver or PTX, 4 the kernel faulted, 5 the ranks of a group differ, or one is missing or has ended, \
+             130 interrupted (finished rows are shown)",
         )
 }
 

@@ -1,11 +1,10 @@
 //! The operands of a family: the contents of the files that `--input` names, or generated elements.
 
-use super::number;
+use super::{number, rank};
 use ladders::error::{Error, Result};
 use ladders::input::{self, Loaded, STANDARD_INPUT, Stored, size};
 use ladders::kernels::{Demand, Family, Operand, Settings};
 use rustwarp::backend::Backend;
-use rustwarp::diagnostic::note;
 use rustwarp::element::Dtype;
 use rustwarp::tensor::Tensor;
 use std::path::PathBuf;
@@ -97,7 +96,7 @@ pub(super) fn read(family: &Family, options: &Options) -> Result<Option<Vec<Tens
             (None, Some(dtype)) => loaded.convert(dtype)?,
             (None, None) => loaded.into_tensor(),
         };
-        notes.iter().for_each(note);
+        notes.iter().for_each(rank::note_once);
         tensors.push(tensor);
     }
     Ok(Some(tensors))

@@ -1,16 +1,16 @@
 //! Output of commands: JSON lines, and tables for people.
 
+pub(super) use super::rows::ALL;
+use super::rows::{counted, number, timed};
 use super::{ending, interrupt, look, stdout};
-use ladders::bench::Cache;
 use ladders::error::{Error, Result};
 use ladders::input;
 use ladders::kernels::{Row, Wrong};
 use ladders::plot;
-use ladders::table::{Cell, Column, Grid, Tone};
+use ladders::table::{Column, Grid};
 use rustwarp::backend::{Counters, Fidelity, Printed};
 use rustwarp::diagnostic::{Diagnostic, note};
-use rustwarp::element::{Dtype, Value};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The options `--json [FILE]` and `--plot FILE`.
@@ -52,9 +52,6 @@ pub(super) fn printed(json: bool) -> Printed {
     if json { Printed::Stderr } else { Printed::Stdout }
 }
 
-/// Where the columns are that a table leaves out on a narrow terminal.
-pub(super) const ALL: &str = "a wider terminal, COLUMNS=N or --json shows all";
-
 /// Collects the rows of one command. Those of an interrupted command are printed, and its files written.
 pub(super) struct Report {
     state: Arc<Mutex<State>>,
@@ -70,6 +67,8 @@ struct State {
     values: Option<String>,
     /// Schedules that have begun, under `--seeds`.
     begun: Option<u64>,
+    /// The file of a result that is being written, which an interrupted command removes.
+    unfinished: Option<PathBuf>,
     /// The first error in printing.
     failed: Option<Error>,
     /// Whether everything has been printed.
@@ -85,6 +84,7 @@ impl Report {
             objects: Vec::new(),
             values: None,
             begun: None,
+            unfinished: None,
             failed: None,
             finished: false,
         }));
@@ -123,6 +123,11 @@ impl Report {
     pub fn schedule(&self) {
         let mut state = lock(&self.state);
         state.begun = Some(state.begun.map_or(1, |begun| begun + 1));
+    }
+
+    /// Names the temporary file of a result that is being written: an interrupted command removes it.
+    pub fn unfinished(&self, path: &Path) {
+        lock(&self.state).unfinished = Some(path.to_owned());
     }
 
     /// Sets the elements of a result to show after the table, if all its rows are clean.
@@ -175,6 +180,10 @@ impl State {
     fn interrupted(&mut self) {
         if self.finished {
             return;
+        }
+        if let Some(path) = self.unfinished.take() {
+            // It is there no longer if the command has just ended.
+            let _ = std::fs::remove_file(path);
         }
         self.finish(false);
         if let Some(error) = self.failed.take() {
@@ -298,97 +307,4 @@ pub(super) fn fidelity(opcodes: &[Fidelity]) -> Grid {
         table.row([opcode.opcode.clone(), class, opcode.executions.to_string(), lines.join(", ") + &more]);
     }
     table
-}
-
-/// The table for a GPU, with times. Columns are left out from the highest rank on.
-fn timed(rows: &[Row]) -> Grid {
-    let columns = [
-        Column::text("variant"),
-        Column::text("value"),
-        Column::number("time"),
-        Column::number("GB/s").rank(1),
-        Column::number("of peak").rank(3),
-        Column::number("speed-up").rank(2),
-        Column::number("spread").rank(4),
-        Column::text("cache").rank(5),
-        Column::text("verified"),
-    ];
-    let mut table = Grid::new(columns, ALL);
-    let first = rows[0].time_ms;
-    for row in rows {
-        let dash = |text: Option<String>| Cell::from(text.unwrap_or_else(|| "-".into()));
-        table.row([
-            row.variant.clone().into(),
-            value(row).into(),
-            dash(row.time_ms.map(|ms| format!("{:.1} us", ms * 1e3))),
-            dash(row.gbps.map(|gbps| format!("{gbps:.0}"))),
-            dash(row.fraction_of_limit.map(|fraction| format!("{:.1} %", fraction * 100.0))),
-            dash(first.zip(row.time_ms).map(|(first, ms)| format!("{:.2}x", first / ms))),
-            dash(row.timing.map(|timing| format!("{:.1} %", timing.spread * 100.0))),
-            dash(row.timing.map(|timing| if timing.cache == Cache::Cold { "cold" } else { "warm" }.into())),
-            verified(row),
-        ]);
-    }
-    table
-}
-
-/// The table for the simulator, with counters instead of times. Columns are left out from the highest rank on.
-fn counted(rows: &[Row]) -> Grid {
-    let columns = [
-        Column::text("variant"),
-        Column::text("value"),
-        Column::number("instructions"),
-        Column::number("bank conflicts").rank(1),
-        Column::number("divergent branches").rank(3),
-        Column::number("global sectors").rank(4),
-        Column::number("sectors/request").rank(2),
-        Column::number("barriers").rank(5),
-        Column::text("verified"),
-    ];
-    let mut table = Grid::new(columns, ALL);
-    for row in rows {
-        let counters = row.counters.unwrap_or_default();
-        let Counters { global_sectors, global_loads, global_stores, .. } = counters;
-        table.row([
-            row.variant.clone().into(),
-            value(row).into(),
-            counters.warp_instructions.to_string().into(),
-            counters.bank_conflicts.to_string().into(),
-            format!("{} of {}", counters.divergent_branches, counters.branches).into(),
-            global_sectors.to_string().into(),
-            // Atomics are excluded from both numbers, as in `host explain`.
-            if global_loads + global_stores > 0 {
-                format!("{:.2}", counters.sectors_per_request()).into()
-            } else {
-                Cell::from("-")
-            },
-            counters.barriers.to_string().into(),
-            verified(row),
-        ]);
-    }
-    table
-}
-
-fn value(row: &Row) -> String {
-    match (row.value, row.wrapped) {
-        (Some(value), true) => format!("{} (wrapped)", number(row, value)),
-        (Some(value), false) => number(row, value),
-        (None, _) if row.results == 1 => "1 element".to_owned(),
-        (None, _) => format!("{} elements", row.results),
-    }
-}
-
-/// A number of the row's type: an f32 has the digits of an f32.
-fn number(row: &Row, value: Value) -> String {
-    input::number(value, row.dtype == Dtype::F32.name())
-}
-
-fn verified(row: &Row) -> Cell {
-    match (row.verified, row.findings.len()) {
-        (Some(false), _) => Cell::new("WRONG", Tone::Bad),
-        (Some(true), 0) => Cell::new("yes", Tone::Good),
-        (Some(true), count) => Cell::new(format!("yes, {count} findings"), Tone::Bad),
-        (None, 0) => Cell::new("not judged", Tone::Poor),
-        (None, count) => Cell::new(format!("not judged, {count} findings"), Tone::Bad),
-    }
 }

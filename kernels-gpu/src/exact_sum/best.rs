@@ -9,7 +9,8 @@
 //!   [`superaccumulator`](super::superaccumulator).
 //! - The last block rounds the total, in the same launch.
 
-use super::digits::{Finish, Parts, Rounded, Written};
+use super::digits::Parts;
+use super::finish::{Finish, Rounded, Written};
 use super::{bins, digits, expansion};
 use cuda_std::kernel;
 

@@ -4,7 +4,8 @@
 //! 2^(8 * b + 31), in the unit of `digits`, and an `f64` represents multiples of a unit up to 2^53 times as large.
 //! Infinities and NaN have the highest exponent, and make the last accumulator an infinity or NaN.
 
-use super::digits::{DIGIT_BITS, Finish, add_word, finish_total, is_last, report, scale, special_bit};
+use super::digits::{DIGIT_BITS, add_word, is_last, report, scale, special_bit};
+use super::finish::{Finish, finish_total};
 use crate::operator::chunk::Chunk;
 use crate::reduce::WARP;
 use crate::unroll::unroll;

@@ -4,7 +4,8 @@
 //! in a second number, whose own errors are 0 as long as the elements, their sum and the errors extend over less than
 //! 106 bits. An overflow leaves a NaN there, so that one test finds all that did not fit.
 
-use super::digits::{Column, Finish, USED, add_columns, finish_total, is_last, report, seen};
+use super::digits::{Column, USED, add_columns, is_last, report, seen};
+use super::finish::{Finish, finish_total};
 use crate::operator::{chunk::Chunk, slots};
 use crate::reduce::WARP;
 use crate::unroll::unroll;

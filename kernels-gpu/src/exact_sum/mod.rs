@@ -18,10 +18,12 @@ pub mod best;
 mod bins;
 mod digits;
 mod expansion;
+mod finish;
 pub mod superaccumulator;
 
 pub use best::Real;
-pub use digits::{WORDS, digit_count, on_host, round_totals, total_words};
+pub use digits::{WORDS, digit_count, on_host};
+pub use finish::{round_totals, total_words};
 
 /// Largest number of blocks, with which the sums of all blocks fit in the words of the total.
 pub const MAX_GRID: u32 = 1 << 20;

@@ -6,7 +6,8 @@
 //!
 //! It costs about twenty instructions per element and two accesses to shared memory per piece, whatever the elements.
 
-use super::digits::{Column, Parts, Rounded, add_columns, finish_total, is_last, report};
+use super::digits::{Column, Parts, add_columns, is_last, report};
+use super::finish::{Rounded, finish_total};
 use cuda_std::{kernel, thread};
 
 pub use super::digits::column_bytes;

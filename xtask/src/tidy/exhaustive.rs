@@ -24,6 +24,7 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
     ("crates/cuda_std/src/memory/vector.rs", &["Vector"], "an array with an alignment"),
     ("crates/cuda_std/src/ptr.rs", &["AddressSpace"], "PTX's state spaces, which upstream's users match"),
     ("crates/cuda_std/src/thread/index.rs", &["UVec2", "UVec3"], "coordinates"),
+    ("crates/rustwarp/src/group/blocks.rs", &["Grid"], "rows and columns"),
     ("crates/rustwarp/src/mixed_matmul/epilogue.rs", &["Epilogue"], GROWS),
     ("crates/ptx_sim/src/harness/argument.rs", &["Dim"], "the three extents of a launch"),
     ("crates/ptx_sim/src/isa/", &["*"], "the instruction set of this version, for its own observers; not for users"),
@@ -56,6 +57,7 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
         "callers that offer the choice have a case for each, and the compiler names the places",
     ),
     ("crates/rustwarp/src/backend/streams.rs", &["RawStream"], "the driver's handles, which callers construct"),
+    ("crates/rustwarp/src/streamed/settings.rs", &["Settings"], GROWS),
     ("crates/rustwarp/src/conv2d.rs", &["Operands"], "callers construct it"),
     (
         "crates/rustwarp/src/diagnostic.rs",

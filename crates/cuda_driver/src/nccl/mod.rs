@@ -153,7 +153,10 @@ pub enum NcclError {
         tried: Vec<String>,
     },
     /// The library lacks communicators that do not block.
-    #[error("{library} is NCCL {}.{}.{}, and several GPUs need 2.18 or later: install a newer one", version.0, version.1, version.2)]
+    #[error(
+        "{library} is NCCL {}.{}.{}, and several GPUs need 2.18 or later: install a newer one",
+        version.0, version.1, version.2
+    )]
     TooOld {
         /// The name under which the library was found.
         library: String,

@@ -4,10 +4,10 @@
 #![expect(clippy::too_many_arguments, reason = "the driver's `cuLaunchKernel` has eleven")]
 
 use super::types::{
-    CUDA_ARRAY3D_DESCRIPTOR, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC,
-    CUDA_TEXTURE_DESC, CUarray, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
-    CUfunction_attribute, CUgraph, CUgraphExec, CUgraphExecUpdateResult, CUgraphNode, CUjit_option, CUlimit,
-    CUmemPool_attribute, CUmemPoolProps, CUmemoryPool, CUmodule, CUresult, CUstream, CUstreamCaptureMode,
+    CUDA_ARRAY3D_DESCRIPTOR, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUDA_RESOURCE_DESC,
+    CUDA_RESOURCE_VIEW_DESC, CUDA_TEXTURE_DESC, CUarray, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent,
+    CUfunction, CUfunction_attribute, CUgraph, CUgraphExec, CUgraphExecUpdateResult, CUgraphNode, CUjit_option,
+    CUlimit, CUmemPool_attribute, CUmemPoolProps, CUmemoryPool, CUmodule, CUresult, CUstream, CUstreamCaptureMode,
     CUstreamCaptureStatus, CUtensorMap, CUtensorMapL2promotion, CUtensorMapSwizzle, CUtexObject,
 };
 use crate::library::{Missing, Slot, open};

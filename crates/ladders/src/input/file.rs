@@ -8,7 +8,7 @@ use rustwarp::element::{Array, Dtype};
 use std::path::Path;
 
 /// Whether the file's name has this extension, in lower or upper case.
-pub(super) fn has_extension(path: &Path, known: &str) -> bool {
+pub(crate) fn has_extension(path: &Path, known: &str) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::kernels::spelling::DTYPE;
-use file::{file_size, has_extension, require_fit, unreadable, untyped};
+use file::{file_size, require_fit, unreadable, untyped};
 use rustwarp::element::{Array, Dtype};
 use rustwarp::tensor::Tensor;
 use std::path::Path;
@@ -20,6 +20,8 @@ mod stream;
 mod text;
 mod write;
 
+pub(crate) use file::has_extension;
+pub(crate) use replace::replace_at_positions;
 pub use replace::{require_writable, write_text};
 pub use stored::{Loaded, Stored};
 pub use stream::STANDARD_INPUT;

@@ -28,8 +28,43 @@ pub fn read(path: &Path) -> Result<Loaded> {
     read_from(path, &mut file, size)
 }
 
-/// Reads an array from a source of `size` bytes, which errors name `path`.
-pub(super) fn read_from(path: &Path, source: &mut impl Read, size: u64) -> Result<Loaded> {
+/// An array in a file, for reading parts of it.
+#[derive(Debug)]
+pub struct NpyFile {
+    /// Type of the elements in the file.
+    pub stored: Stored,
+    /// Elements along each axis.
+    pub shape: Vec<u64>,
+    /// Place in the file of the first element.
+    pub offset: u64,
+    /// Bytes of the elements.
+    pub bytes: u64,
+    /// The file.
+    pub file: File,
+}
+
+/// Opens an array without reading its elements.
+///
+/// # Errors
+/// [`Error::Input`] as [`read`] has it.
+pub fn open(path: &Path) -> Result<NpyFile> {
+    let size = file_size(path)?;
+    let mut file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    let Layout { stored, shape, offset, bytes, .. } = layout(path, &mut file, size)?;
+    Ok(NpyFile { stored, shape, offset, bytes, file })
+}
+
+/// Where the elements are in a file, and what they are.
+struct Layout {
+    stored: Stored,
+    shape: Vec<u64>,
+    len: u64,
+    offset: u64,
+    bytes: u64,
+}
+
+/// Reads the header of a source of `size` bytes, which errors name `path`.
+fn layout(path: &Path, source: &mut impl Read, size: u64) -> Result<Layout> {
     let wrong = |reason: String| Error::input(path, reason);
     let (text, offset) = header_text(source).map_err(wrong)?;
     let header = Header::parse(&text).map_err(wrong)?;
@@ -46,8 +81,6 @@ pub(super) fn read_from(path: &Path, source: &mut impl Read, size: u64) -> Resul
     if there < bytes {
         return Err(wrong(format!("it is truncated: {bytes} bytes of data expected, {there} there; save it again")));
     }
-    let room = bytes.saturating_add(len.saturating_mul(stored.size_on_host() as u64));
-    require_fit(path, room)?;
     if there > bytes {
         let more = there - bytes;
         return Err(wrong(format!(
@@ -56,9 +89,16 @@ pub(super) fn read_from(path: &Path, source: &mut impl Read, size: u64) -> Resul
             header.shape
         )));
     }
+    Ok(Layout { stored, shape: header.shape, len, offset, bytes })
+}
+
+/// Reads an array from a source of `size` bytes, which errors name `path`.
+pub(super) fn read_from(path: &Path, source: &mut impl Read, size: u64) -> Result<Loaded> {
+    let Layout { stored, shape, len, bytes, .. } = layout(path, source, size)?;
+    require_fit(path, bytes.saturating_add(len.saturating_mul(stored.size_on_host() as u64)))?;
     let mut data = vec![0; bytes as usize];
     source.read_exact(&mut data).map_err(|error| unreadable(path, &error))?;
-    let shape: Vec<_> = header.shape.iter().map(|&n| n as usize).collect();
+    let shape: Vec<_> = shape.iter().map(|&n| n as usize).collect();
     let tensor = Tensor::new(&shape, stored.array(data))?;
     Ok(Loaded { stored, ..Loaded::new(path.display().to_string(), tensor) })
 }
@@ -82,8 +122,13 @@ pub(super) fn bytes(array: &Tensor) -> Option<Vec<u8>> {
     Some([header_of(array)?.as_slice(), array.data().bytes()].concat())
 }
 
+/// The bytes of a file before its elements; `None` for a type that NumPy lacks.
+pub(crate) fn header(dtype: Dtype, shape: &[usize]) -> Option<Vec<u8>> {
+    Some(header_bytes(descr(dtype)?, shape))
+}
+
 fn header_of(array: &Tensor) -> Option<Vec<u8>> {
-    Some(header_bytes(descr(array.dtype())?, array.shape()))
+    header(array.dtype(), array.shape())
 }
 
 /// NumPy's name for a type; bf16 and f8 have none.

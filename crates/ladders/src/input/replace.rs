@@ -29,6 +29,32 @@ pub(super) fn replace(path: &Path, write: impl FnOnce(Writer<'_>) -> std::io::Re
     attempt().map_err(failed)
 }
 
+/// Calls `write` with a new file beside `path`, which replaces that if `keep` holds for the outcome. `begun` is called
+/// with the name of the new file, for a program that is interrupted meanwhile and then removes it.
+///
+/// # Errors
+/// Those of `write`, and [`Error::Write`]; the new file is removed then.
+pub(crate) fn replace_at_positions<R>(
+    path: &Path,
+    begun: &dyn Fn(&Path),
+    write: impl FnOnce(File) -> Result<R>,
+    keep: impl FnOnce(&R) -> bool,
+) -> Result<R> {
+    let failed = |source| Error::Write { path: path.to_owned(), source };
+    if is_special(path) {
+        return write(File::create(path).map_err(failed)?);
+    }
+    let whole = resolved(path);
+    let part = part_of(&whole).map_err(failed)?;
+    begun(part.path());
+    let outcome = write(part.as_file().try_clone().map_err(failed)?)?;
+    if keep(&outcome) {
+        part.as_file().sync_data().map_err(failed)?;
+        part.persist(&whole).map_err(|error| failed(error.error))?;
+    }
+    Ok(outcome)
+}
+
 /// Writes a text file, which replaces an existing one once it is complete.
 ///
 /// # Errors

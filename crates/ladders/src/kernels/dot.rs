@@ -176,24 +176,31 @@ impl<T: Element + Real> Ladder for Dot<T> {
 /// The expected result for a kernel that adds at most the given number of products in a chain: the sum of exact
 /// products, within the bound for sums plus the error of products that underflow.
 fn reference<T: Element>(a: &[T], b: &[T]) -> impl Fn(u64) -> Expected + use<T> {
+    let sum = Reference::of_floats(products(a, b));
+    let n = a.len() as u64;
+    move |depth| expected::<T>(&sum, n, depth)
+}
+
+/// Numbers whose sum is the exact sum of the products: each product, rounded, and its rounding error, which is an f64
+/// too.
+pub(crate) fn products<T: Element>(a: &[T], b: &[T]) -> impl Iterator<Item = f64> {
     let wide = |x: &T| match x.value() {
         rustwarp::element::Value::Float(x) => x,
         rustwarp::element::Value::Int(_) => f64::NAN,
     };
-    // The product of two f64 is the sum of the rounded product and the rounding error, which is an f64 too.
-    let exact = |(a, b): (&T, &T)| {
+    a.iter().zip(b).flat_map(move |(a, b)| {
         let (a, b) = (wide(a), wide(b));
         let product = a * b;
         let rest = if product.is_finite() { a.mul_add(b, -product) } else { 0.0 };
         [product, rest]
-    };
-    let sum = Reference::of_floats(a.iter().zip(b).flat_map(exact));
+    })
+}
+
+/// The expected sum of `n` products from the sum of all [`products`].
+pub(crate) fn expected<T: Element>(sum: &Reference, n: u64, depth: u64) -> Expected {
     let half_smallest = if T::DTYPE == Dtype::F32 { f64::powi(2.0, -150) } else { f64::from_bits(1) };
-    let underflow = a.len() as f64 * half_smallest;
-    move |depth| {
-        let expected = sum.expected::<T>(depth);
-        Expected { tolerance: expected.tolerance + underflow, ..expected }
-    }
+    let expected = sum.expected::<T>(depth);
+    Expected { tolerance: expected.tolerance + n as f64 * half_smallest, ..expected }
 }
 
 /// Number of blocks for `n` elements, one per thread: enough to fill the device, and at most one for each tile.

@@ -141,14 +141,14 @@ impl Family {
         if self.dtypes.contains(&dtype) { Ok(()) } else { Err(self.no_kernel(dtype)) }
     }
 
-    pub(super) fn no_op(&self, asked: &str) -> Error {
+    pub(crate) fn no_op(&self, asked: &str) -> Error {
         Error::Usage(match self.ops {
             [] => format!("{} has no {OP}", self.name),
             ops => format!("{} has no {OP} {asked}; there are: {}", self.name, ops.join(" ")),
         })
     }
 
-    pub(super) fn no_kernel(&self, dtype: Dtype) -> Error {
+    pub(crate) fn no_kernel(&self, dtype: Dtype) -> Error {
         let names: Vec<_> = self.dtypes.iter().map(|dtype| dtype.name()).collect();
         Error::Usage(format!("{} has no kernel for {dtype}: convert the data to one of {}", self.name, names.join(" ")))
     }

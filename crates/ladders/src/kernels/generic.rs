@@ -22,7 +22,7 @@ macro_rules! with_op {
         }
     };
 }
-pub(super) use with_op;
+pub(crate) use with_op;
 
 /// A reduction as a value, for references, which are independent of the kernels' types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,4 +70,4 @@ macro_rules! with_float {
         }
     };
 }
-pub(super) use with_float;
+pub(crate) use with_float;

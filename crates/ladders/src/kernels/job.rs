@@ -148,8 +148,20 @@ impl Row {
     /// Creates a row of one of the family's variants, without times; value and reference are set if the result is a
     /// single value.
     pub fn new(family: &'static str, variant: &str, job: &Job<'_>, verdict: Verdict) -> Self {
-        let Problem { inputs, dtype, op, settings } = job.problem;
-        let (info, settings) = (job.device.info(), settings.text());
+        let info = job.device.info();
+        Self::of(family, variant, (job.problem, job.oracle), [&info.device, &info.name], verdict)
+    }
+
+    /// Creates a row as [`Row::new`] does, of a device with these names: on the command line, and the product's.
+    pub(crate) fn of(
+        family: &'static str,
+        variant: &str,
+        (problem, oracle): (Problem<'_>, &Oracle<'_>),
+        [device, device_name]: [&str; 2],
+        verdict: Verdict,
+    ) -> Self {
+        let Problem { inputs, dtype, op, settings } = problem;
+        let settings = settings.text();
         let shape = || inputs.first().map(|input| input.shape().to_vec()).filter(|shape| shape.len() != 1);
         Self {
             family,
@@ -159,18 +171,18 @@ impl Row {
             dtype: dtype.name(),
             n: inputs.first().map_or(0, |input| input.len() as u64),
             results: 0,
-            shape: job.oracle.size.clone().or_else(shape),
+            shape: oracle.size.clone().or_else(shape),
             settings: (!settings.is_empty()).then_some(settings),
-            device: info.device.clone(),
-            device_name: info.name.clone(),
+            device: device.to_owned(),
+            device_name: device_name.to_owned(),
             block: 0,
             grid: 0,
             value: None,
-            reference: job.oracle.value,
+            reference: oracle.value,
             error: Value::Float(verdict.error),
-            verified: job.oracle.judges().then_some(verdict.verified),
+            verified: oracle.judges().then_some(verdict.verified),
             wrong: None,
-            wrapped: job.oracle.wrapped,
+            wrapped: oracle.wrapped,
             time_ms: None,
             gbps: None,
             tflops: None,

@@ -15,7 +15,7 @@ mod entry;
 pub mod exact_sum;
 pub mod failing;
 mod family;
-mod generic;
+pub(crate) mod generic;
 pub mod histogram;
 mod job;
 mod ladder;

@@ -151,7 +151,7 @@ pub struct Wrong {
 
 impl Wrong {
     /// Returns the first wrong one of these elements, each of which has its index.
-    pub(super) fn first(elements: impl IntoIterator<Item = (usize, Value, Expected)>) -> Option<Self> {
+    pub(crate) fn first(elements: impl IntoIterator<Item = (usize, Value, Expected)>) -> Option<Self> {
         let mut wrong = elements.into_iter().filter(|(_, got, expected)| !expected.judge(*got).verified);
         wrong.next().map(|(index, got, Expected { value: expected, .. })| Self { index: index as u64, got, expected })
     }

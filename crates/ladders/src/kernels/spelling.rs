@@ -27,6 +27,8 @@ parameters! {
     VARIANT "variant"
     REPEAT "repeat"
     PEERS "peers"
+    STREAM "stream"
+    CHUNK "chunk"
 }
 
 /// The option with this name.

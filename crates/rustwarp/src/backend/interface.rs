@@ -209,6 +209,7 @@ pub unsafe trait Backend: Send + Sync {
 
 /// Where the rows of a block lie in device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pitched {
     /// Address of the first row.
     pub address: u64,

@@ -1,13 +1,13 @@
 //! Matrices that are divided into blocks, by rows and by columns, and their product.
 //!
-//! The ranks form a grid, and each has a block of every matrix. A product needs, of A, the blocks of a rank's row of the
-//! grid alone, and, of B, those of its column: with `p * p` ranks, each receives `2 / p` of what it receives where the
-//! rows are divided.
+//! The ranks form a grid, and each has a block of every matrix. A product needs, of A, the blocks of a rank's row of
+//! the grid alone, and, of B, those of its column: with `p * p` ranks, each receives `2 / p` of what it receives where
+//! the rows are divided.
 //!
 //! *Source*: R. van de Geijn and J. Watts, "SUMMA: Scalable Universal Matrix Multiplication Algorithm" (1997).
 
-use super::Group;
 use super::collectives::{On, Transfer};
+use super::devices::Group;
 use super::matmul::{Block, copy_block, too_large};
 use super::sharded::limits;
 use crate::backend::View;

@@ -1,7 +1,7 @@
 //! What the ranks' devices do together, between memory of devices.
 
-use super::{Group, Links};
-use crate::backend::{Collective, Handle, Message, Part, RawStream, Reduction, Use, View};
+use super::devices::{Group, Links, raw};
+use crate::backend::{Collective, Handle, Message, Part, Reduction, Use, View};
 use crate::device::Device;
 use crate::element::{Element, Scalar};
 use crate::error::{Error, Result};
@@ -34,6 +34,9 @@ impl<T: Element> Combine<T> for Min {
 /// What a rank of this process gives, and where it gets the result. Both may be the same memory where there are as many
 /// elements.
 pub(super) type Ends<'a, T> = (View<'a, T>, View<'a, T>);
+
+/// Computes what a rank gets, from what all ranks give.
+pub(super) type Simulate<'s, T> = &'s mut dyn FnMut(&[Vec<T>], usize) -> Vec<T>;
 
 /// Elements that one rank gives another.
 pub(super) struct Transfer<'a, T> {
@@ -119,13 +122,7 @@ impl Group {
     }
 
     /// Starts a collective; `simulate` computes what this rank gets from what all ranks give.
-    fn run<T: Scalar>(
-        &self,
-        what: Collective,
-        on: On,
-        ends: &[Ends<'_, T>],
-        simulate: &mut dyn FnMut(&[Vec<T>], usize) -> Vec<T>,
-    ) -> Result<()> {
+    fn run<T: Scalar>(&self, what: Collective, on: On, ends: &[Ends<'_, T>], simulate: Simulate<'_, T>) -> Result<()> {
         let gets = |count: usize| match what {
             Collective::AllGather => count * self.size,
             Collective::ReduceScatter(_) => count / self.size,
@@ -188,12 +185,4 @@ fn nested(streams: &[(&Device, &[Use<'_>])], start: &mut dyn FnMut() -> Result<(
         [] => start(),
         [(stream, uses), rest @ ..] => stream.queue().work(uses, || nested(rest, start)),
     }
-}
-
-/// The driver's handles of a stream.
-///
-/// # Errors
-/// [`Error::Unsupported`] for a simulator.
-pub(super) fn raw(stream: &Device) -> Result<RawStream> {
-    stream.streams()?.raw().ok_or_else(|| Error::Unsupported("NCCL connects GPUs alone".to_owned()))
 }

@@ -1,6 +1,7 @@
 //! Dot product of vectors that are divided in the same way.
 
-use super::{Group, Sharded};
+use super::devices::Group;
+use super::sharded::Sharded;
 use crate::dot::{Real, dot_into};
 use crate::element::Element;
 use crate::error::{Error, Result};

@@ -1,6 +1,7 @@
 //! Correctly rounded sums: the ranks' exact sums are added exactly, and rounded once.
 
-use super::{Group, Sharded};
+use super::devices::Group;
+use super::sharded::Sharded;
 use crate::element::Element;
 use crate::error::Result;
 use crate::exact_sum::{Plan, Real};

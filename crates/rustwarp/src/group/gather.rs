@@ -1,7 +1,8 @@
 //! Copies of the elements of all ranks on the host.
 
 use super::collectives::{On, Transfer};
-use super::{Group, Sharded};
+use super::devices::Group;
+use super::sharded::Sharded;
 use crate::backend::View;
 use crate::buffer::Buffer;
 use crate::element::Scalar;
@@ -49,7 +50,9 @@ impl Group {
         self.agreed(what, || {
             let parts = values.views()?;
             if parts.len() == self.size {
-                parts.into_iter().try_for_each(|part| Ok(take(part.download()?)))?;
+                for part in parts {
+                    take(part.download()?);
+                }
                 return Ok(());
             }
             let most =

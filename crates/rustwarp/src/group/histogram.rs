@@ -1,7 +1,8 @@
 //! Histograms of the elements of all ranks.
 
 use super::collectives::On;
-use super::{Group, Sharded};
+use super::devices::Group;
+use super::sharded::Sharded;
 use crate::backend::View;
 use crate::error::Result;
 use crate::histogram::{Bins, Counted, Cut, Key, Letter, count_into, cut};

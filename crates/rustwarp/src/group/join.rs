@@ -1,17 +1,14 @@
 //! Groups of many processes, one rank each.
 
-use super::peers::{Agreement, Peers};
+use super::devices::{Group, Links, Member, connect, members, next_id};
+use super::keeper::Keeper;
+use super::launcher::Launcher;
+use super::peers::Peers;
 use super::store::{Client, Hello};
-use super::{Group, Launcher, Links, connect, members, next_id};
-use crate::backend::{Communicators, nccl_version, new_id};
+use crate::backend::{nccl_version, new_id};
 use crate::device::Device;
 use crate::error::Result;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Weak};
-use std::time::Duration;
-
-/// How often a thread looks whether a rank has ended.
-const WATCH: Duration = Duration::from_millis(20);
+use std::sync::Arc;
 
 impl Group {
     /// Joins the ranks of the launcher's other processes with this device, and returns when all have joined. Every
@@ -36,14 +33,14 @@ impl Group {
         };
         let client = Client::join(launcher, hello)?;
         let (first, size) = (launcher.rank, launcher.size);
-        let peers = Arc::new(Peers::Processes(client));
+        let peers = Arc::new(Peers::Processes(Box::new(client)));
         let members = members(vec![device])?;
         let links = peers.report(match gpu && size > 1 {
             true => link(&members, size, first, &peers),
             false => Ok(Links::Simulated),
         })?;
         let keeper = match &links {
-            Links::Gpus(communicators) => Some(keep(Arc::downgrade(communicators), Arc::downgrade(&peers))),
+            Links::Gpus(communicators) => Some(Keeper::start(communicators, &peers)?),
             Links::Simulated => None,
         };
         Ok(Self { id: next_id(), members, first, size, links, peers, keeper })
@@ -51,31 +48,10 @@ impl Group {
 }
 
 /// Connects the GPUs of all ranks, with an id that rank 0 makes.
-fn link(members: &[super::Member], size: usize, first: usize, peers: &Peers) -> Result<Links> {
+fn link(members: &[Member], size: usize, first: usize, peers: &Peers) -> Result<Links> {
     let own = if first == 0 { new_id()? } else { Vec::new() };
     let ids = peers.exchange("connecting the GPUs", vec![own])?;
     connect(members, size, first, &ids[0], &|| peers.check())
-}
-
-/// Starts a thread that awaits what the ranks post about work that GPUs do meanwhile. It aborts communication when the
-/// ranks differ, one does not come, or one has ended: the devices would wait for it for ever.
-fn keep(communicators: Weak<Communicators>, peers: Weak<Peers>) -> Sender<Agreement> {
-    let (sender, receiver) = channel::<Agreement>();
-    std::thread::spawn(move || {
-        loop {
-            let next = receiver.recv_timeout(WATCH);
-            let (Some(communicators), Some(peers)) = (communicators.upgrade(), peers.upgrade()) else { return };
-            let fine = match next {
-                Ok(agreement) => peers.await_all(agreement),
-                Err(RecvTimeoutError::Timeout) => peers.check(),
-                Err(RecvTimeoutError::Disconnected) => return,
-            };
-            if fine.is_err() {
-                return communicators.abort();
-            }
-        }
-    });
-    sender
 }
 
 /// The name of this machine.

@@ -86,7 +86,7 @@ impl Launcher {
     }
 
     /// The text that every rank must have to join.
-    pub(in crate::group) fn secret(&self) -> Option<&[u8]> {
+    pub(super) fn secret(&self) -> Option<&[u8]> {
         self.secret.as_deref()
     }
 
@@ -94,7 +94,7 @@ impl Launcher {
     ///
     /// # Errors
     /// [`Error::Argument`] for a rank out of range or an empty address.
-    pub(in crate::group) fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         if self.rank >= self.size {
             let Self { rank, size, .. } = self;
             return Err(Error::Argument(format!("rank {rank} of a group of {size}: ranks are numbered from 0")));

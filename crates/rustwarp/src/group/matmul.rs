@@ -4,7 +4,8 @@
 //! next one is on its way. So a GPU needs room for two panels, and not for B.
 
 use super::collectives::On;
-use super::{Group, Member, Sharded};
+use super::devices::{Group, Member};
+use super::sharded::{Sharded, limits};
 use crate::backend::{Handle, Pitched, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
@@ -93,7 +94,7 @@ pub(super) fn too_large([rows, columns]: [usize; 2]) -> Error {
 /// The panels of `n` columns.
 fn panels(n: usize) -> Vec<Range<usize>> {
     let count = (n / NARROWEST).clamp(1, PANELS);
-    let limits = super::sharded::limits(n, count);
+    let limits = limits(n, count);
     limits.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }
 

@@ -8,7 +8,7 @@ pub(super) enum Peers {
     /// All ranks are in this process, and do the same by construction.
     Here,
     /// Each rank has a process of its own.
-    Processes(Client),
+    Processes(Box<Client>),
 }
 
 /// A call that the ranks make together, of which they post what it is; see [`Peers::agree`].

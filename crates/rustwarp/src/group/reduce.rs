@@ -1,6 +1,7 @@
 //! One value from the elements of all ranks: sum, maximum, minimum.
 
-use super::{Group, Sharded};
+use super::devices::Group;
+use super::sharded::Sharded;
 use crate::backend::ViewMut;
 use crate::element::Element;
 use crate::error::Result;

@@ -1,7 +1,8 @@
 //! Memory of which each rank has a copy.
 
 use super::collectives::{Combine, On};
-use super::{Group, Sharded};
+use super::devices::Group;
+use super::sharded::Sharded;
 use crate::backend::{View, ViewMut};
 use crate::buffer::Buffer;
 use crate::element::{Element, Scalar};

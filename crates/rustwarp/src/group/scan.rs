@@ -4,8 +4,8 @@
 //! for 16 bytes in front of its elements: identities and, last, the combination of all ranks before are written there,
 //! and are scanned with the elements. So a rank reads its elements twice and writes them once, all in 16-byte accesses.
 
-use super::sharded::head;
-use super::{Group, Sharded};
+use super::devices::Group;
+use super::sharded::{Sharded, head};
 use crate::element::Element;
 use crate::error::Result;
 use crate::reduce::{Max, Min, Op, Sum};

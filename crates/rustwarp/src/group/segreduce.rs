@@ -3,7 +3,8 @@
 //! A segment belongs to the rank that has its first element. Where it goes on, each of the following ranks reduces its
 //! part of it, and these results are combined with the owner's, in the order of the ranks.
 
-use super::{Group, Sharded};
+use super::devices::Group;
+use super::sharded::Sharded;
 use crate::element::Element;
 use crate::error::Result;
 use crate::launch::Tuning;

@@ -1,6 +1,6 @@
 //! Memory of which each rank has a part.
 
-use super::Group;
+use super::devices::Group;
 use crate::backend::{View, ViewMut};
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
@@ -154,7 +154,7 @@ impl Group {
         if columns == 0 && len != 0 || columns != 0 && !len.is_multiple_of(columns) {
             return Err(Error::Mismatch(format!("{len} elements are no whole rows of {columns}")));
         }
-        let rows = if columns == 0 { 0 } else { len / columns };
+        let rows = len.checked_div(columns).unwrap_or(0);
         self.sharded_at(limits(rows, self.size).into_iter().map(|row| row * columns).collect(), columns)
     }
 

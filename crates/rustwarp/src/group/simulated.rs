@@ -1,7 +1,7 @@
 //! What simulated devices do together: the host moves their memory.
 
-use super::Group;
-use super::collectives::{Ends, Transfer};
+use super::collectives::{Ends, Simulate, Transfer};
+use super::devices::Group;
 use crate::backend::{Collective, Handle, View};
 use crate::element::Scalar;
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ impl Group {
         &self,
         what: Collective,
         ends: &[Ends<'_, T>],
-        simulate: &mut dyn FnMut(&[Vec<T>], usize) -> Vec<T>,
+        simulate: Simulate<'_, T>,
     ) -> Result<()> {
         let mut own = Vec::new();
         for (rank, (from, _)) in self.ranks().zip(ends) {

@@ -1,6 +1,6 @@
 //! How a range is cut: chunks on which the device works, and pieces that a thread reads at a time.
 
-use super::Settings;
+use super::settings::Settings;
 use super::source::Source;
 use crate::backend::{Handle, human, require_memory};
 use crate::device::Device;
@@ -64,7 +64,8 @@ impl Cut {
             if bytes.is_none_or(|bytes| bytes > there) {
                 let Range { start, end } = range;
                 return Err(Error::Mismatch(format!(
-                    "the elements {start}..{end} of {size} bytes of a source of {there} bytes: pass a range within 0..{}",
+                    "the elements {start}..{end} of {size} bytes of a source of {there} bytes: \
+                     pass a range within 0..{}",
                     there / size
                 )));
             }

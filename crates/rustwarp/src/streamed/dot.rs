@@ -3,8 +3,8 @@
 use super::cut::Cut;
 use super::pipeline::run;
 use super::reduce::{Values, planned};
+use super::settings::{Settings, Total};
 use super::source::Source;
-use super::{Settings, Total};
 use crate::device::Device;
 use crate::dot::{Plan, Real};
 use crate::element::Element;

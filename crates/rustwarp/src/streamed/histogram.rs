@@ -1,9 +1,9 @@
 //! Histograms of streamed elements.
 
-use super::Settings;
 use super::cut::Cut;
 use super::pipeline::run;
 use super::reduce::planned;
+use super::settings::Settings;
 use super::source::Source;
 use crate::device::Device;
 use crate::error::Result;
@@ -19,8 +19,8 @@ use std::ops::Range;
 /// - *Determinism*: counts are exact, and the same on every run and device.
 ///
 /// # Errors
-/// [`Error::Argument`](crate::Error::Argument) for 0 bins and for chunks of more elements than a block's 32-bit counters
-/// can count, and those of [`reduce()`](super::reduce()).
+/// [`Error::Argument`](crate::Error::Argument) for 0 bins and for chunks of more elements than a block's 32-bit
+/// counters can count, and those of [`reduce()`](super::reduce()).
 pub fn histogram<S: Counted>(
     device: &Device,
     source: &dyn Source,

@@ -34,6 +34,7 @@ mod histogram;
 mod pipeline;
 mod reduce;
 mod scan;
+mod settings;
 mod sink;
 mod source;
 
@@ -43,38 +44,6 @@ pub use histogram::histogram;
 pub use pipeline::{Chunk, for_each_chunk};
 pub use reduce::reduce;
 pub use scan::{depth as scan_depth, scan};
+pub use settings::{Progress, Settings, Total};
 pub use sink::Sink;
 pub use source::{FilePart, Source};
-
-/// How an input is streamed; the default leaves every choice to the library.
-#[derive(Clone, Copy, Default)]
-pub struct Settings<'a> {
-    /// Bytes of a chunk of each source, at least 16; see [`default_chunk`].
-    pub chunk: Option<u64>,
-    /// Chunks of each source that are on the device at a time, at least 2; 3 by default.
-    pub slots: Option<usize>,
-    /// Threads that read; by default as many as this machine has processors, and at most 8.
-    pub readers: Option<usize>,
-    /// Threads that write results; by default as many as this machine has processors, and at most 4.
-    pub writers: Option<usize>,
-    /// Called in the calling thread after each piece that has been read.
-    pub progress: Option<&'a dyn Fn(Progress)>,
-}
-
-/// How much of the input has been read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Bytes of all sources that have been read.
-    pub done: u64,
-    /// Bytes of all sources in the range.
-    pub total: u64,
-}
-
-/// A value of all elements of a range.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Total<T> {
-    /// The value.
-    pub value: T,
-    /// Largest number of additions in a chain from an element to the value, for error bounds.
-    pub depth: u64,
-}

@@ -2,8 +2,8 @@
 
 use super::crew::Crew;
 use super::cut::Cut;
+use super::settings::{Progress, Settings};
 use super::source::Source;
-use super::{Progress, Settings};
 use crate::backend::View;
 use crate::buffer::Buffer;
 use crate::device::Device;
@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 /// Elements on the device.
+#[non_exhaustive]
 #[derive(Debug)]
 pub struct Chunk<'a, T> {
     /// Index of the first element.

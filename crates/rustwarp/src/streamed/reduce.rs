@@ -2,8 +2,8 @@
 
 use super::cut::Cut;
 use super::pipeline::run;
+use super::settings::{Settings, Total};
 use super::source::Source;
-use super::{Settings, Total};
 use crate::device::Device;
 use crate::element::Element;
 use crate::error::Result;

@@ -12,7 +12,8 @@ use crate::kernels::spelling::N;
 use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::histogram::{self, *};
 use launches::Scheme;
-use question::{LETTERS, Question, SETTINGS};
+pub(crate) use question::Question;
+use question::{LETTERS, SETTINGS};
 use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::element::Dtype;
 use rustwarp::histogram::{self as library, Counted};
@@ -20,8 +21,8 @@ use std::marker::PhantomData;
 
 mod launches;
 mod operands;
-mod oracle;
-mod question;
+pub(crate) mod oracle;
+pub(crate) mod question;
 
 /// The family.
 pub const FAMILY: Family = Family {

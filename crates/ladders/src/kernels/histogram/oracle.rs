@@ -32,7 +32,8 @@ fn bins<'a>(result: &'a Tensor, counts: &'a [u64]) -> Option<impl Iterator<Item 
     (result.shape() == [counts.len()]).then_some(bins)
 }
 
-fn count(data: &Array, question: &Question) -> Vec<u64> {
+/// The number of elements in each bin.
+pub(crate) fn count(data: &Array, question: &Question) -> Vec<u64> {
     let mut counts = vec![0; question.bins as usize];
     let mut add = |bin: usize| {
         if let Some(count) = counts.get_mut(bin) {

@@ -42,7 +42,7 @@ pub(super) const SETTINGS: &[Setting] = &[BINS.listed(), LETTERS.listed(), RANGE
 
 /// The bins that the settings define.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Question {
+pub(crate) struct Question {
     /// Number of bins.
     pub bins: u32,
     /// Whether letters are counted in groups of four.
@@ -69,7 +69,11 @@ impl Question {
         unsafe { Bins::from_parts(self.bins, self.range) }
     }
 
-    pub(super) fn new(settings: &Settings, dtype: Dtype) -> Result<Self> {
+    /// The bins for elements of this type.
+    ///
+    /// # Errors
+    /// Those of [`Question::of`].
+    pub fn new(settings: &Settings, dtype: Dtype) -> Result<Self> {
         let refuse = |text: String| Err(Error::Usage(text));
         let bins = settings.number(&BINS) as u32;
         if settings.flag(&LETTERS) {

@@ -23,13 +23,13 @@ mod dots;
 pub(super) mod oracle;
 mod table;
 
-pub(super) const TRANSPOSE_A: Setting<Flag> =
+pub(crate) const TRANSPOSE_A: Setting<Flag> =
     Setting { name: "transpose-a", help: "A is stored transposed, as KxM", generated: false, kind: Flag };
 
-pub(super) const TRANSPOSE_B: Setting<Flag> =
+pub(crate) const TRANSPOSE_B: Setting<Flag> =
     Setting { name: "transpose-b", help: "B is stored transposed, as NxK", generated: false, kind: Flag };
 
-const TILE: Setting<Choice> = Setting {
+pub(crate) const TILE: Setting<Choice> = Setting {
     name: "tile",
     help: "Tile of `best`; auto is the one expected to be fastest for the size",
     generated: false,
@@ -63,7 +63,7 @@ pub const FAMILY: Family = Family {
 };
 
 /// Checks that the operands fit together, and returns their sizes.
-pub(super) fn sizes_of(problem: &Problem<'_>) -> Result<Sizes> {
+pub(crate) fn sizes_of(problem: &Problem<'_>) -> Result<Sizes> {
     let [a, b] = problem.inputs else {
         return Err(Error::Usage(format!("matmul takes two operands, A and B, not {}", problem.inputs.len())));
     };

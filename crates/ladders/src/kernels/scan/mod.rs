@@ -25,10 +25,10 @@ use std::marker::PhantomData;
 use table::Scheme;
 
 mod launches;
-mod oracle;
+pub(crate) mod oracle;
 mod table;
 
-const EXCLUSIVE: Setting<Flag> =
+pub(crate) const EXCLUSIVE: Setting<Flag> =
     Setting { name: "exclusive", help: "Leave each element out of its own sum", generated: false, kind: Flag };
 
 /// The family.

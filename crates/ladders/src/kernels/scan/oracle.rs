@@ -68,9 +68,9 @@ impl<T: Element> Scan<'_, T> {
     }
 }
 
-/// The reduction of the first elements.
-#[derive(Clone, Copy)]
-struct Prefix {
+/// The reduction of some elements: of the first ones for a scan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prefix {
     /// The exact integer; the rounded float sum; or the maximum or minimum so far.
     value: Value,
     /// For float sums: the sum of the rounding errors.
@@ -83,7 +83,7 @@ struct Prefix {
 
 impl Prefix {
     /// The prefix of no elements.
-    fn new<T: Element>(op: Reduction) -> Self {
+    pub fn new<T: Element>(op: Reduction) -> Self {
         let float = T::DTYPE.is_float();
         let value = match (op, float) {
             (Reduction::Sum, true) => Value::Float(0.0),
@@ -94,7 +94,7 @@ impl Prefix {
     }
 
     /// Appends an element.
-    fn append(&mut self, op: Reduction, x: Value) {
+    pub fn append(&mut self, op: Reduction, x: Value) {
         match (op, self.value, x) {
             (Reduction::Sum, Value::Int(sum), Value::Int(x)) => self.value = Value::Int(sum + x),
             (Reduction::Sum, Value::Float(_), Value::Float(x)) if !x.is_finite() => self.special += x,
@@ -108,12 +108,26 @@ impl Prefix {
         }
     }
 
+    /// Appends the elements of another prefix.
+    pub fn merge(&mut self, op: Reduction, other: &Self) {
+        let magnitude = self.magnitude.zip(other.magnitude).map(|(own, other)| own + other);
+        match other.value {
+            // A sum beyond f64 is an infinity that no element is.
+            Value::Float(sum) if self.magnitude.is_some() && !sum.is_finite() => self.value = Value::Float(sum),
+            value => self.append(op, value),
+        }
+        self.lost += other.lost;
+        self.special += other.special;
+        self.magnitude = magnitude;
+    }
+
     /// Whether the value is an integer beyond the type's range.
-    fn wrapped<T: Element>(&self) -> bool {
+    pub fn wrapped<T: Element>(&self) -> bool {
         matches!(self.value, Value::Int(exact) if !matches!(T::round(self.value).value(), Value::Int(x) if x == exact))
     }
 
-    fn reference<T: Element>(&self) -> Reference {
+    /// The value, with the data for its error bound.
+    pub fn reference<T: Element>(&self) -> Reference {
         match self.value {
             Value::Int(_) => {
                 Reference { value: T::round(self.value).value(), magnitude: None, wrapped: self.wrapped::<T>() }

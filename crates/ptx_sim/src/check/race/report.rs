@@ -109,6 +109,11 @@ impl<'a> Seen<'a> {
         let violates_nc = found.violates_nc;
         let key = Key { earlier: earlier.site, later: later.site, hazard, scopes, shared, violates_nc };
         let agent = self.issuers.get(&(earlier.block, earlier.warp)).copied();
+        // What a product or a copy reads has been read when a thread has waited for it: whatever waits for that thread's
+        // release, of any scope, comes later. Kernels with clusters release stages so.
+        if scopes && hazard == Hazard::WriteAfterRead && agent.is_some() {
+            return;
+        }
         let later_is = if is_product(self.program, later.site) { Asynchronous::Product } else { Asynchronous::Copy };
         let by = [agent.map(|issuer| issuer.kind), now.asynchronous.then_some(later_is)];
         let threads = match agent {

@@ -1,11 +1,12 @@
 //! A rank's side of the store: it joins, posts its parts of exchanges, and waits for those of the others.
 
+use super::clamped::clamped;
 use super::config::Config;
 use super::connect::{listen, place, reach};
 use super::exchanges::State;
 use super::frame::{Broken, Frame, Kind, LONGEST_LABEL, LONGEST_PAYLOAD};
 use super::hello::Hello;
-use super::names::{clamped, name, ranks, seconds};
+use super::names::{name, ranks, seconds};
 use super::secret::Secret;
 use super::sender::Sender;
 use super::server::{Server, spawn};

@@ -1,6 +1,6 @@
 //! The messages of an authenticated connection.
 
-use super::names::clamped;
+use super::clamped::clamped;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 //! The rank proves first, because strangers connect with rank 0, and a proof that they got could be compared with
 //! guessed secrets. The verdict on a wrong secret has no proof for the same reason.
 
+use super::clamped::clamped;
 use super::hello::Hello;
-use super::names::clamped;
 use super::secret::{Nonce, Nonces, Proof, Secret, Side, nonce};
 use super::timed::Timed;
 use std::io::{self, Read, Write};

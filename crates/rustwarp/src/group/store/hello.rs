@@ -1,6 +1,6 @@
 //! What a rank states about itself when it joins.
 
-use super::names::clamped;
+use super::clamped::clamped;
 
 /// Longest of the texts, in bytes; longer ones are cut.
 const LONGEST: usize = 512;

@@ -4,6 +4,7 @@
 //! of an exchange, and the server forwards it to all other ranks. `docs/decisions/group-store.md` has the protocol and
 //! what its secret protects.
 
+mod clamped;
 mod client;
 mod config;
 mod connect;

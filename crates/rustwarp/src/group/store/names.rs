@@ -32,15 +32,6 @@ pub fn seconds(duration: Duration) -> String {
     format!("{} s", duration.as_secs_f64())
 }
 
-/// The text's beginning of at most `limit` bytes.
-pub fn clamped(text: &str, limit: usize) -> &str {
-    let mut end = text.len().min(limit);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,12 +49,5 @@ mod tests {
     fn durations_are_seconds() {
         assert_eq!(seconds(Duration::from_secs(300)), "300 s");
         assert_eq!(seconds(Duration::from_millis(250)), "0.25 s");
-    }
-
-    #[test]
-    fn text_is_cut_between_characters() {
-        assert_eq!(clamped("aäb", 2), "a");
-        assert_eq!(clamped("aäb", 3), "aä");
-        assert_eq!(clamped("aäb", 9), "aäb");
     }
 }

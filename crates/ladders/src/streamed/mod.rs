@@ -1,0 +1,331 @@
+//! Families over files that are read in chunks, by the library's streamed functions, with their results verified.
+//!
+//! The threads that read also compute the reference, by the same rules as for inputs in memory: exactly for integers,
+//! maxima, minima and counts, in compensated f64 for sums of floats.
+
+use crate::compare::{Expected, Verdict};
+use crate::error::{Error, Result};
+use crate::kernels::generic::{Reduces, with_float, with_op};
+use crate::kernels::histogram::oracle::count;
+use crate::kernels::histogram::question::Question;
+use crate::kernels::reduce::oracle::Reference;
+use crate::kernels::spelling::{CHUNK, OP, STREAM};
+use crate::kernels::{Family, Oracle, Problem, Row, Settings, Wrong, dot, histogram, reduce, scan};
+use input::Input;
+use kernels_gpu::reduce::{Op, Sum};
+use reference::{Prefixes, Watched};
+use rustwarp::element::{Array, Dtype, Element, Scalar, Value};
+use rustwarp::histogram::{Counted, Letter};
+use rustwarp::streamed::{self, FilePart, Settings as Streaming, Sink, Source, Total, default_chunk};
+use rustwarp::tensor::Tensor;
+use rustwarp::{Device, with_dtype};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+mod input;
+mod judged;
+mod reference;
+
+pub use rustwarp::streamed::Progress;
+
+/// The name of the variant in rows: the kernel is `best`, and the time is that of reading, copying and computing.
+const VARIANT: &str = "best, streamed";
+
+/// A problem whose operands are files that are read in chunks.
+pub struct Request<'a> {
+    /// One of the families for which [`streams`] holds.
+    pub family: &'a Family,
+    /// One of the family's operations.
+    pub op: &'static str,
+    /// Type of the elements, for files that do not say it.
+    pub dtype: Option<Dtype>,
+    /// A file for each operand.
+    pub inputs: &'a [PathBuf],
+    /// The family's settings.
+    pub settings: &'a Settings,
+    /// Bytes of a chunk.
+    pub chunk: Option<u64>,
+    /// Whether the result is compared with a reference.
+    pub verify: bool,
+    /// The `.npy` file for the result of a scan.
+    pub output: Option<&'a Path>,
+}
+
+/// Functions that a run calls.
+pub struct Events<'a> {
+    /// Called with the name of the unfinished output file.
+    pub begun: &'a dyn Fn(&Path),
+    /// Called after each piece of the input.
+    pub progress: &'a dyn Fn(Progress),
+}
+
+/// Whether the family can be streamed.
+pub fn streams(family: &Family) -> bool {
+    [reduce::FAMILY.name, dot::FAMILY.name, histogram::FAMILY.name, scan::FAMILY.name].contains(&family.name)
+}
+
+/// The opened operands of a request.
+pub struct Inputs(Vec<Input>);
+
+impl Inputs {
+    /// Bytes of all operands.
+    pub fn bytes(&self) -> u64 {
+        self.0.iter().map(Source::bytes).sum()
+    }
+}
+
+/// Opens the files of a request, and checks everything that needs no device.
+///
+/// # Errors
+/// [`Error::Input`] for a file that cannot be read; [`Error::Usage`] for one that cannot be streamed, another number of
+/// files, another type or shape than the family takes, and settings that contradict the type.
+pub fn open(request: &Request<'_>) -> Result<Inputs> {
+    let family = request.family;
+    let operands = family.operands;
+    if request.inputs.len() != operands.len() {
+        let names: Vec<_> = operands.iter().map(|operand| operand.name).collect();
+        return Err(Error::Usage(format!(
+            "{} reads {} in chunks, one file for each: name {} .npy or .bin",
+            family.name,
+            names.join(" and "),
+            operands.len()
+        )));
+    }
+    let open = |(path, operand): (&PathBuf, _)| input::open(path, family, operand, request.dtype);
+    let inputs: Vec<_> = request.inputs.iter().zip(operands).map(open).collect::<Result<_>>()?;
+    let [first, rest @ ..] = inputs.as_slice() else { return Ok(Inputs(inputs)) };
+    for other in rest {
+        if other.dtype != first.dtype || other.elements != first.elements {
+            return Err(Error::Usage(format!(
+                "{} needs two vectors of one type and length, not {} of {} and {} of {}",
+                family.name, first.elements, first.dtype, other.elements, other.dtype
+            )));
+        }
+    }
+    if family.name == scan::FAMILY.name && first.shape.len() != 1 {
+        return Err(Error::Usage(format!(
+            "scan takes a vector, not an array of {} axes: reshape it",
+            first.shape.len()
+        )));
+    }
+    if family.name == histogram::FAMILY.name {
+        Question::new(request.settings, first.dtype)?;
+    }
+    if !family.ops.is_empty() && !["sum", "max", "min"].contains(&request.op) {
+        return Err(Error::Usage(format!("{OP} {} is not computed in chunks: sum, max and min are", request.op)));
+    }
+    Ok(Inputs(inputs))
+}
+
+/// Runs a request, and returns its row with the result; without one for a scan, whose result is in the output file.
+///
+/// # Errors
+/// Those of the library's streamed functions; [`Error::Write`] if the output cannot be written.
+pub fn run(
+    device: &Device,
+    request: &Request<'_>,
+    inputs: &Inputs,
+    events: &Events<'_>,
+) -> Result<(Row, Option<Tensor>)> {
+    let Some(first) = inputs.0.first() else { return Err(Error::Usage("a file is needed".to_owned())) };
+    let job = Job { device, request, events, inputs: &inputs.0, start: Instant::now(), chunk: chunk(device, request)? };
+    let dtype = first.dtype;
+    match request.family.name {
+        name if name == reduce::FAMILY.name => with_dtype!(
+            dtype,
+            T => with_op!(request.family, request.op, O => job.reduce::<O, T>()?),
+            else => Err(request.family.no_kernel(dtype))
+        ),
+        name if name == dot::FAMILY.name => with_float!(request.family, dtype, T => job.dot::<T>()),
+        name if name == scan::FAMILY.name => with_dtype!(
+            dtype,
+            T => with_op!(request.family, request.op, O => (job.scan::<O, T>()?, None)),
+            else => Err(request.family.no_kernel(dtype))
+        ),
+        name if name == histogram::FAMILY.name => {
+            let question = Question::new(request.settings, dtype)?;
+            match dtype {
+                Dtype::U8 if question.letters => job.histogram::<Letter>(&question),
+                Dtype::U8 => job.histogram::<u8>(&question),
+                Dtype::U32 => job.histogram::<u32>(&question),
+                Dtype::F32 => job.histogram::<f32>(&question),
+                Dtype::F64 => job.histogram::<f64>(&question),
+                other => Err(request.family.no_kernel(other)),
+            }
+        }
+        name => Err(Error::Usage(format!("{name} cannot be computed in chunks"))),
+    }
+}
+
+/// Bytes of a chunk. They are fixed here, since error bounds depend on them.
+fn chunk(device: &Device, request: &Request<'_>) -> Result<u64> {
+    /// Chunks of each operand and of the result of a scan on the device.
+    const CHUNKS: usize = 6;
+    request.chunk.map_or_else(|| Ok(default_chunk(device, CHUNKS)?), Ok)
+}
+
+/// A request on a device.
+struct Job<'a> {
+    device: &'a Device,
+    request: &'a Request<'a>,
+    events: &'a Events<'a>,
+    inputs: &'a [Input],
+    start: Instant,
+    chunk: u64,
+}
+
+impl Job<'_> {
+    fn reduce<O: Op<T> + Reduces, T: Element>(&self) -> Result<(Row, Option<Tensor>)> {
+        let input = &self.inputs[0];
+        let prefixes = Prefixes::new(O::REDUCTION);
+        let watched = Watched::<T, _>::new(input, |first, values: &[T]| {
+            prefixes.add(first, values);
+            Ok(())
+        });
+        let source = if self.request.verify { &watched as &dyn Source } else { input };
+        let total = streamed::reduce::<O, T>(self.device, source, 0..input.elements, &self.settings())?;
+        let mut row = self.row();
+        if self.request.verify {
+            let reference = prefixes.total::<T>().reference::<T>();
+            value(&mut row, total, &reference, reference.expected::<T>(total.depth));
+        }
+        row.value = Some(total.value.value());
+        Ok((row, Some(T::wrap(vec![total.value]).into())))
+    }
+
+    fn dot<T: Element + rustwarp::dot::Real>(&self) -> Result<(Row, Option<Tensor>)> {
+        let [a, b] = [&self.inputs[0], &self.inputs[1]];
+        let prefixes = Prefixes::new(Sum::REDUCTION);
+        let watched = Watched::<T, _>::new(b, |first, values: &[T]| {
+            let mut others = vec![T::ZERO; values.len()];
+            a.read_at(first * size_of::<T>() as u64, bytemuck::cast_slice_mut(&mut others))?;
+            prefixes.add_products(first, &others, values);
+            Ok(())
+        });
+        let second = if self.request.verify { &watched as &dyn Source } else { b };
+        let total = streamed::dot::<T>(self.device, [a, second], 0..a.elements, &self.settings())?;
+        let mut row = self.row();
+        if self.request.verify {
+            let reference = prefixes.total::<f64>().reference::<f64>();
+            value(&mut row, total, &reference, dot::expected::<T>(&reference, a.elements, total.depth));
+        }
+        row.value = Some(total.value.value());
+        Ok((row, Some(T::wrap(vec![total.value]).into())))
+    }
+
+    fn histogram<S: Counted>(&self, question: &Question) -> Result<(Row, Option<Tensor>)> {
+        let input = &self.inputs[0];
+        let expected = Mutex::new(vec![0_u64; question.bins as usize]);
+        let watched = Watched::<S::Element, _>::new(input, |_, values: &[S::Element]| {
+            let piece = count(&S::Element::wrap(values.to_vec()), question);
+            let mut expected = expected.lock().unwrap_or_else(PoisonError::into_inner);
+            expected.iter_mut().zip(piece).for_each(|(all, piece)| *all += piece);
+            Ok(())
+        });
+        let source = if self.request.verify { &watched as &dyn Source } else { input };
+        // SAFETY: `run` chose the rule by the question.
+        let bins = unsafe { question.bins::<S>() };
+        let counts = streamed::histogram(self.device, source, 0..input.elements, bins, &self.settings())?;
+        let mut row = self.row();
+        row.results = counts.len() as u64;
+        if self.request.verify {
+            let expected = expected.lock().unwrap_or_else(PoisonError::into_inner);
+            let pairs = || counts.iter().zip(&*expected).map(|(x, y)| (x.value(), Expected::exactly(y.value())));
+            let verdict = Verdict::of_all(pairs().map(|(have, expected)| expected.judge(have)));
+            (row.verified, row.error) = (Some(verdict.verified), Value::Float(verdict.error));
+            row.wrong = Wrong::first(pairs().enumerate().map(|(i, (have, expected))| (i, have, expected)));
+        }
+        Ok((row, Some(Array::U64(counts).into())))
+    }
+
+    fn scan<O: Op<T> + Reduces, T: Element>(&self) -> Result<Row> {
+        let input = &self.inputs[0];
+        match self.request.output {
+            None => self.scan_to::<O, T>(None),
+            Some(path) => {
+                let shape: Vec<_> = input.shape.iter().map(|&n| n as usize).collect();
+                let header = crate::input::npy::header(T::DTYPE, &shape)
+                    .ok_or_else(|| Error::Usage(format!("NumPy has no {}", T::DTYPE)))?;
+                let write = |file: std::fs::File| {
+                    use std::io::Write;
+                    let failed = |source| Error::Write { path: path.to_owned(), source };
+                    (&file).write_all(&header).map_err(failed)?;
+                    self.scan_to::<O, T>(Some(FilePart::new(file, header.len() as u64, input.bytes())))
+                };
+                let keep = |row: &Row| row.verified != Some(false);
+                let mut row = crate::input::replace_at_positions(path, self.events.begun, write, keep)?;
+                row.output = (row.verified != Some(false)).then(|| path.to_owned());
+                Ok(row)
+            }
+        }
+    }
+
+    fn scan_to<O: Op<T> + Reduces, T: Element>(&self, part: Option<FilePart>) -> Result<Row> {
+        let (input, settings) = (&self.inputs[0], self.settings());
+        let exclusive = self.request.settings.flag(&scan::EXCLUSIVE);
+        let kind = if exclusive { rustwarp::scan::Kind::Exclusive } else { rustwarp::scan::Kind::Inclusive };
+        let prefixes = Prefixes::new(O::REDUCTION);
+        let watched = Watched::<T, _>::new(input, |first, values: &[T]| {
+            prefixes.add(first, values);
+            Ok(())
+        });
+        let all = 0..input.elements;
+        let depth = streamed::scan_depth::<T>(self.device, input, all.clone(), &settings)?;
+        let nowhere = Nowhere;
+        let to: &dyn Sink = part.as_ref().map_or(&nowhere, |part| part);
+        let judged = judged::Judged::<T>::new(input, &prefixes, exclusive, depth, to);
+        let (source, sink): (&dyn Source, &dyn Sink) =
+            if self.request.verify { (&watched, &judged) } else { (input, to) };
+        streamed::scan::<O, T>(self.device, source, all, kind, O::identity(), sink, &settings)?;
+        let mut row = self.row();
+        row.results = input.elements;
+        if self.request.verify {
+            let (verdict, wrong) = judged.outcome();
+            (row.verified, row.error, row.wrong) = (Some(verdict.verified), Value::Float(verdict.error), wrong);
+            row.wrapped = judged.has_wrapped();
+        }
+        Ok(row)
+    }
+
+    fn settings(&self) -> Streaming<'_> {
+        Streaming { chunk: Some(self.chunk), progress: Some(self.events.progress), ..Streaming::default() }
+    }
+
+    /// The row with the operands and the time so far, which is that of the whole run.
+    fn row(&self) -> Row {
+        let Request { family, op, settings, .. } = self.request;
+        let (info, input) = (self.device.info(), &self.inputs[0]);
+        let problem = Problem { inputs: &[], dtype: input.dtype, op, settings };
+        let none = Verdict { verified: false, error: f64::NAN };
+        let mut row = Row::of(family.name, VARIANT, (problem, &Oracle::none()), [&info.device, &info.name], none);
+        let given = [settings.text(), STREAM.to_string(), format!("{CHUNK} {}", self.chunk)];
+        row.settings = Some(given.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" "));
+        (row.n, row.results) = (input.elements, 1);
+        row.shape = (input.shape.len() != 1).then(|| input.shape.iter().map(|&n| n as usize).collect());
+        if info.is_gpu() {
+            let (ms, bytes) =
+                (self.start.elapsed().as_secs_f64() * 1e3, self.inputs.iter().map(Source::bytes).sum::<u64>());
+            (row.time_ms, row.gbps) = (Some(ms), Some(bytes as f64 / ms / 1e6));
+        }
+        row
+    }
+}
+
+/// Sets reference and verdict of a row whose result is a value.
+fn value<T: Element>(row: &mut Row, total: Total<T>, reference: &Reference, expected: Expected) {
+    let verdict = expected.judge(total.value.value());
+    row.reference = Some(expected.value);
+    (row.verified, row.error) = (Some(verdict.verified), Value::Float(verdict.error));
+    row.wrapped = reference.wrapped;
+}
+
+/// A sink for results that are not kept.
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn write_at(&self, _: u64, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+}

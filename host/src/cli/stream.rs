@@ -1,0 +1,202 @@
+//! `host FAMILY --stream`: files that are read in chunks, of any size.
+
+use super::exit::{CLEAN, WRONG};
+use super::{device, family, output};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use indicatif::{ProgressBar, ProgressStyle};
+use ladders::error::{Error, Result};
+use ladders::input::{self, size};
+use ladders::kernels::{BEST, Family};
+use ladders::streamed::{self, Events, Progress, Request};
+use rustwarp::Device;
+use rustwarp::backend::{Checks, human, require_host_memory};
+use rustwarp::diagnostic::note;
+use std::path::Path;
+use std::time::Duration;
+
+/// How the input is streamed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Options {
+    /// Bytes of a chunk.
+    chunk: Option<u64>,
+    /// Whether the result is not compared.
+    unverified: bool,
+}
+
+/// Options that choose kernels or launches, which a streamed run does not have.
+const NOT_HERE: [&str; 9] = ["n", "shape", "seed", "block", "grid", "ptx", "arch", "repeat", "plot"];
+
+/// Adds the options to a family's command, if it can be streamed.
+pub(super) fn command(family: &Family, command: Command) -> Command {
+    if !streamed::streams(family) {
+        return command;
+    }
+    let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
+    command
+        .arg(flag("stream").requires("input").help(
+            "Read .npy files or raw elements in chunks while the device works on them: for inputs larger than its \
+             memory. A single .npy file that does not fit is always read so",
+        ))
+        .arg(
+            Arg::new("chunk").long("chunk").value_name("BYTES").requires("stream").value_parser(size::parse).help(
+                "Bytes of a chunk with --stream: 256M, 2^26 [default: 64M, or less on a device with little memory]",
+            ),
+        )
+        .arg(flag("no-verify").requires("stream").help("With --stream: do not compute a reference"))
+}
+
+/// Rejects the option where a group of devices works.
+///
+/// # Errors
+/// [`Error::Usage`] if it was given.
+pub(super) fn refuse(family: &Family, matches: &ArgMatches) -> Result<()> {
+    if streamed::streams(family) && matches.get_flag("stream") {
+        return Err(Error::Usage("--stream works with one device: leave it out, or the choice of several".to_owned()));
+    }
+    Ok(())
+}
+
+/// How to stream, if that was requested or the input does not fit.
+pub(super) fn chosen(family: &Family, options: &family::Options, matches: &ArgMatches) -> Result<Option<Options>> {
+    if !streamed::streams(family) {
+        return Ok(None);
+    }
+    if !matches.get_flag("stream") {
+        let reason = too_large(family, options)?;
+        return Ok(reason.map(|reason| {
+            note(format_args!("{reason}: it is read in chunks, by the variant `{BEST}`"));
+            Options::default()
+        }));
+    }
+    if !["all", BEST].contains(&options.variant.as_str()) {
+        let text = format!("--stream runs the variant `{BEST}`, not `{}`: leave --variant out", options.variant);
+        return Err(Error::Usage(text));
+    }
+    if let Some(option) = NOT_HERE.into_iter().find(|option| family::is_typed(matches, option)) {
+        return Err(Error::Usage(format!("--{option} has no meaning with --stream: leave one of them out")));
+    }
+    let (chunk, unverified) = (matches.get_one::<u64>("chunk").copied(), matches.get_flag("no-verify"));
+    Ok(Some(Options { chunk, unverified }))
+}
+
+/// Why a single `.npy` file does not fit in the memory of this machine or of the device; `None` if it fits, or another
+/// reason prevents streaming.
+fn too_large(family: &Family, options: &family::Options) -> Result<Option<String>> {
+    /// Bytes below which every device has room.
+    const SMALL: u64 = 1 << 30;
+
+    let [path] = options.data.input.as_slice() else { return Ok(None) };
+    let is_npy = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
+    let any = ["all", BEST].contains(&options.variant.as_str()) && options.block.is_none() && options.grid.is_none();
+    let bytes = path.metadata().map_or(0, |about| about.len());
+    if !is_npy || !any || bytes < SMALL || options.ptx.ptx.is_some() || options.ptx.arch.is_some() {
+        return Ok(None);
+    }
+    // A file that cannot be streamed is judged by the run that loads it.
+    let request = request(family, options, family.op(options.op.as_deref())?, Options::default());
+    if streamed::open(&request).is_err() {
+        return Ok(None);
+    }
+    // A file is read, and then converted.
+    let name = path.display();
+    if let Err(error) = require_host_memory(bytes.saturating_mul(2), &format!("loading {name}"), "") {
+        return Ok(Some(error.to_string().trim_end_matches(": ").to_owned()));
+    }
+    let free = rustwarp::backend::open(options.device.device, Checks::Bounds)?.0.free_memory()?;
+    Ok(beyond_device(bytes, is_of_chunks(family), free).map(|reason| format!("{name} {reason}")))
+}
+
+/// Why an input of this size, with a result of the same size if there is one, does not fit in free device memory.
+fn beyond_device(bytes: u64, has_result: bool, free: u64) -> Option<String> {
+    let needed = bytes.saturating_mul(if has_result { 2 } else { 1 });
+    let text = || format!("needs {} of device memory, of which {} are free", human(needed), human(free));
+    (needed > free).then(text)
+}
+
+/// Runs the family on the device that the options name.
+pub(super) fn run(family: &Family, options: &family::Options, how: Options) -> anyhow::Result<u8> {
+    let mut report = output::Report::new(&options.json);
+    let result = stream(family, options, how, &mut report);
+    let (clean, right) = report.finish(result)?;
+    Ok(if clean || how.unverified && right { CLEAN } else { WRONG })
+}
+
+fn request<'a>(family: &'a Family, options: &'a family::Options, op: &'static str, how: Options) -> Request<'a> {
+    Request {
+        family,
+        op,
+        dtype: options.data.dtype,
+        inputs: &options.data.input,
+        settings: &options.settings,
+        chunk: how.chunk,
+        verify: !how.unverified,
+        output: options.output.as_deref().filter(|_| is_of_chunks(family)),
+    }
+}
+
+/// Whether the result is as long as the input, so that it is written in chunks, too.
+fn is_of_chunks(family: &Family) -> bool {
+    family.name == ladders::kernels::scan::FAMILY.name
+}
+
+/// Streams the files, and adds the row. Returns whether no result is wrong.
+fn stream(family: &Family, options: &family::Options, how: Options, report: &mut output::Report) -> Result<bool> {
+    let op = family.op(options.op.as_deref())?;
+    if let Some(path) = &options.output {
+        if is_of_chunks(family) && path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("npy")) {
+            let text = format!("--stream writes a result as .npy, which {} is not: change the name", path.display());
+            return Err(Error::Usage(text));
+        }
+        family::require_output(family, path, 1)?;
+    }
+    options.json.require_writable()?;
+    let request = request(family, options, op, how);
+    let inputs = streamed::open(&request)?;
+    let backend = device::open(options.device.device, Checks::Bounds, options.json.printed())?;
+    let device = Device::new(backend);
+    let bar = bar(inputs.bytes());
+    let begun = |path: &Path| report.unfinished(path);
+    let progress = |progress: Progress| bar.set_position(progress.done);
+    let outcome = streamed::run(&device, &request, &inputs, &Events { begun: &begun, progress: &progress });
+    bar.finish_and_clear();
+    if let Err(Error::Fault(fault)) = &outcome {
+        report.fault(family.name, fault);
+    }
+    let (mut row, result) = outcome?;
+    let right = row.verified != Some(false);
+    let mut written = Ok(());
+    if let (true, Some(path), Some(result)) = (right, &options.output, &result) {
+        written = input::write(path, result);
+        row.output = written.is_ok().then(|| path.clone());
+    }
+    report.add(row);
+    written?;
+    if let Some(values) = result.as_ref().and_then(family::few) {
+        report.values(values);
+    }
+    Ok(right)
+}
+
+/// A progress bar of bytes on standard error, shown on a terminal only.
+fn bar(bytes: u64) -> ProgressBar {
+    let bar = ProgressBar::new(bytes);
+    let template = "{spinner} {bytes}/{total_bytes} {bar:30} {bytes_per_sec} {eta} left";
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_said_with_both_sizes() {
+        assert_eq!(beyond_device(100, false, 100), None);
+        let reason = beyond_device(3 << 30, false, 2 << 30).expect("a reason");
+        assert_eq!(reason, "needs 3.0 GiB of device memory, of which 2.0 GiB are free");
+        assert!(beyond_device(60, true, 100).is_some() && beyond_device(u64::MAX, true, 100).is_some());
+    }
+}
