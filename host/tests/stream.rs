@@ -162,3 +162,33 @@ fn a_chunk_beyond_memory_is_refused() {
     let args = ["reduce", "--input", &path, "--dtype", "i32", "--stream", "--chunk", "2^39", "--device", "sim"];
     refused_in_a_line(&args, 2, &["3 chunks of 512.0 GiB", "use smaller chunks"]);
 }
+
+#[test]
+fn a_group_of_devices_divides_a_file() {
+    let (_folder, path) = folder(&[("i.npy", i32s()), ("a.npy", f32s(0)), ("b.npy", f32s(500)), ("keys.bin", keys())]);
+    let three = &["--gpus", "3"][..];
+    for args in [
+        &["reduce", "--input", &path("i.npy")][..],
+        &["reduce", "--op", "max", "--input", &path("a.npy")],
+        &["dot", "--input", &path("a.npy"), "--input", &path("b.npy")],
+        &["histogram", "--input", &path("keys.bin")],
+    ] {
+        let [one, group] = [&[][..], three].map(|gpus| object(&[args, gpus, &STREAM, &SIM].concat(), 0));
+        for field in ["family", "variant", "op", "dtype", "n", "value", "reference", "wrapped", "settings"] {
+            assert_eq!(group[field], one[field], "{args:?}: {field}");
+        }
+        assert_eq!((&group["verified"], &group["device"]), (&true.into(), &"3 x sim".into()), "{group}");
+    }
+    for kind in [&[][..], &["--exclusive"]] {
+        let [one, group] = ["one.npy", "group.npy"].map(&path);
+        let scan = &["scan", "--input", &path("i.npy")];
+        object(&[scan, kind, &STREAM, &SIM, &["--output", &one]].concat(), 0);
+        let row = object(&[scan, kind, three, &STREAM, &SIM, &["--output", &group]].concat(), 0);
+        assert_eq!(row["verified"], true, "{row}");
+        assert_eq!(std::fs::read(one).unwrap(), std::fs::read(group).unwrap(), "{kind:?}");
+    }
+}
+
+fn keys() -> Array {
+    Array::U8((0..5003_u32).map(|i| (i * i % 251) as u8).collect())
+}

@@ -2,8 +2,12 @@
 //! that they also test groups of many processes.
 
 use rustwarp::group::{Blocks, Grid};
+use rustwarp::histogram::Bins;
+use rustwarp::reduce::{Max, Sum};
 use rustwarp::scan::Kind;
+use rustwarp::streamed::Settings;
 use rustwarp::{Element, Group, Sharded};
+use std::sync::Mutex;
 
 /// Lengths with empty parts, with parts of different lengths, and with several tiles.
 const LENGTHS: [usize; 7] = [0, 1, 2, 31, 257, 1003, 20_011];
@@ -20,6 +24,7 @@ pub fn test_all(group: &Group) {
     segments(group);
     collectives(group);
     products(group);
+    streams(group);
     group.synchronize().expect("all ranks");
 }
 
@@ -131,6 +136,44 @@ fn histograms(group: &Group) {
     let counts = group.histogram_of_range(&floats, 4, 0.0..1.0).expect("counts");
     assert_eq!(counts, [250; 4]);
     assert!(group.histogram_of_range(&floats, 4, 1.0..0.0).is_err());
+}
+
+/// Inputs that are read in chunks: each rank reads a range.
+fn streams(group: &Group) {
+    let settings = Settings { chunk: Some(1 << 10), ..Settings::default() };
+    for len in [0, 1, 5, 3001] {
+        let values: Vec<i64> = numbers(len).into_iter().map(i64::from).collect();
+        let bytes: &[u8] = bytemuck::cast_slice(&values);
+        let n = len as u64;
+        let total = group.reduce_streamed::<Sum, i64>(&bytes, n, &settings).expect("a sum");
+        assert_eq!(total.value, values.iter().sum::<i64>(), "{len}");
+        let total = group.reduce_streamed::<Max, i64>(&bytes, n, &settings).expect("a maximum");
+        assert_eq!(total.value, values.iter().copied().max().unwrap_or(i64::MIN), "{len}");
+        let floats: Vec<f64> = values.iter().map(|&x| x as f64).collect();
+        let of_floats: &[u8] = bytemuck::cast_slice(&floats);
+        let total = group.dot_streamed::<f64>([&of_floats, &of_floats], n, &settings).expect("a product");
+        assert_eq!(total.value, floats.iter().map(|x| x * x).sum::<f64>(), "{len}");
+        let keys: Vec<u8> = values.iter().map(|x| x.unsigned_abs() as u8).collect();
+        let mut expected = vec![0; 16];
+        keys.iter().for_each(|&key| expected[usize::from(key)] += 1);
+        let counts = group.histogram_streamed(&&keys[..], n, Bins::<u8>::keys(16), &settings).expect("counts");
+        assert_eq!(counts, expected, "{len}");
+        let results = Mutex::new(vec![0_u8; 8 * len]);
+        group.scan_streamed::<Sum, i64>(&bytes, n, Kind::Inclusive, &results, &settings).expect("a scan");
+        let results: Vec<i64> = bytemuck::pod_collect_to_vec(&results.into_inner().expect("no panic"));
+        let mut sum = 0;
+        let expected: Vec<i64> = values
+            .iter()
+            .map(|x| {
+                sum += x;
+                sum
+            })
+            .collect();
+        for rank in group.ranks() {
+            let range = rank * len / group.size()..(rank + 1) * len / group.size();
+            assert_eq!(results[range.clone()], expected[range], "{len}, rank {rank}");
+        }
+    }
 }
 
 fn segments(group: &Group) {

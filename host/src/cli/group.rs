@@ -133,6 +133,11 @@ pub(super) fn run(family: &Family, options: &family::Options, requested: &Reques
     Ok(if clean { CLEAN } else { WRONG })
 }
 
+/// Opens the requested group.
+pub(super) fn opened(options: &family::Options, requested: &Requested) -> Result<Group> {
+    open(requested.count, options.device.device, requested.launcher.as_ref())
+}
+
 /// The group: the devices of this process, or this process among the ranks of a launcher.
 fn open(count: Count, choice: Choice, launcher: Option<&Launcher>) -> Result<Group> {
     let with_gpus = match choice {

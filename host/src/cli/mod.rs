@@ -66,15 +66,14 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
         name => match kernels::family(family_of(name, matches)) {
             Some(found) => {
                 let options = family::parse(found, matches)?;
-                match group::requested(found, matches)? {
-                    Some(requested) => {
-                        stream::refuse(found, matches)?;
-                        group::run(found, &options, &requested)
+                let group = group::requested(found, matches)?;
+                match (group, stream::chosen(found, &options, matches)?) {
+                    (Some(group), Some(how)) => {
+                        stream::run_on_group(found, &options, how, || group::opened(&options, &group))
                     }
-                    None => match stream::chosen(found, &options, matches)? {
-                        Some(how) => stream::run(found, &options, how),
-                        None => family::run(found, &options),
-                    },
+                    (Some(group), None) => group::run(found, &options, &group),
+                    (None, Some(how)) => stream::run(found, &options, how),
+                    (None, None) => family::run(found, &options),
                 }
             }
             None => unreachable!("clap has no other subcommand"),

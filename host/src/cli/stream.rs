@@ -7,10 +7,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use ladders::error::{Error, Result};
 use ladders::input::{self, size};
 use ladders::kernels::{BEST, Family};
-use ladders::streamed::{self, Events, Progress, Request};
-use rustwarp::Device;
+use ladders::streamed::{self, Events, Place, Progress, Request};
 use rustwarp::backend::{Checks, human, require_host_memory};
 use rustwarp::diagnostic::note;
+use rustwarp::{Device, Group};
 use std::path::Path;
 use std::time::Duration;
 
@@ -43,17 +43,6 @@ pub(super) fn command(family: &Family, command: Command) -> Command {
             ),
         )
         .arg(flag("no-verify").requires("stream").help("With --stream: do not compute a reference"))
-}
-
-/// Rejects the option where a group of devices works.
-///
-/// # Errors
-/// [`Error::Usage`] if it was given.
-pub(super) fn refuse(family: &Family, matches: &ArgMatches) -> Result<()> {
-    if streamed::streams(family) && matches.get_flag("stream") {
-        return Err(Error::Usage("--stream works with one device: leave it out, or the choice of several".to_owned()));
-    }
-    Ok(())
 }
 
 /// How to stream, if that was requested or the input does not fit.
@@ -115,8 +104,43 @@ fn beyond_device(bytes: u64, has_result: bool, free: u64) -> Option<String> {
 
 /// Runs the family on the device that the options name.
 pub(super) fn run(family: &Family, options: &family::Options, how: Options) -> anyhow::Result<u8> {
+    run_where(family, options, how, || {
+        let backend = device::open(options.device.device, Checks::Bounds, options.json.printed())?;
+        Ok(On::Device(Device::new(backend)))
+    })
+}
+
+/// Runs the family on a group of devices, of which each reads a range of the file.
+pub(super) fn run_on_group(
+    family: &Family,
+    options: &family::Options,
+    how: Options,
+    group: impl FnOnce() -> Result<Group>,
+) -> anyhow::Result<u8> {
+    run_where(family, options, how, || {
+        let group = group()?;
+        if group.ranks().len() < group.size() && !how.unverified {
+            let text = "a rank reads its range of the file alone: with --stream in several processes, add --no-verify";
+            return Err(Error::Usage(text.to_owned()));
+        }
+        Ok(On::Group(group))
+    })
+}
+
+/// The devices of a run.
+enum On {
+    Device(Device),
+    Group(Group),
+}
+
+fn run_where(
+    family: &Family,
+    options: &family::Options,
+    how: Options,
+    open: impl FnOnce() -> Result<On>,
+) -> anyhow::Result<u8> {
     let mut report = output::Report::new(&options.json);
-    let result = stream(family, options, how, &mut report);
+    let result = stream(family, options, how, open, &mut report);
     let (clean, right) = report.finish(result)?;
     Ok(if clean || how.unverified && right { CLEAN } else { WRONG })
 }
@@ -140,7 +164,13 @@ fn is_of_chunks(family: &Family) -> bool {
 }
 
 /// Streams the files, and adds the row. Returns whether no result is wrong.
-fn stream(family: &Family, options: &family::Options, how: Options, report: &mut output::Report) -> Result<bool> {
+fn stream(
+    family: &Family,
+    options: &family::Options,
+    how: Options,
+    open: impl FnOnce() -> Result<On>,
+    report: &mut output::Report,
+) -> Result<bool> {
     let op = family.op(options.op.as_deref())?;
     if let Some(path) = &options.output {
         if is_of_chunks(family) && path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("npy")) {
@@ -152,17 +182,23 @@ fn stream(family: &Family, options: &family::Options, how: Options, report: &mut
     options.json.require_writable()?;
     let request = request(family, options, op, how);
     let inputs = streamed::open(&request)?;
-    let backend = device::open(options.device.device, Checks::Bounds, options.json.printed())?;
-    let device = Device::new(backend);
+    let on = open()?;
+    let (place, first) = match &on {
+        On::Device(device) => (Place::Device(device), true),
+        On::Group(group) => (Place::Group(group), group.ranks().contains(&0)),
+    };
     let bar = bar(inputs.bytes());
     let begun = |path: &Path| report.unfinished(path);
     let progress = |progress: Progress| bar.set_position(progress.done);
-    let outcome = streamed::run(&device, &request, &inputs, &Events { begun: &begun, progress: &progress });
+    let outcome = streamed::run(place, &request, &inputs, &Events { begun: &begun, progress: &progress });
     bar.finish_and_clear();
     if let Err(Error::Fault(fault)) = &outcome {
         report.fault(family.name, fault);
     }
     let (mut row, result) = outcome?;
+    if !first {
+        return Ok(true);
+    }
     let right = row.verified != Some(false);
     let mut written = Ok(());
     if let (true, Some(path), Some(result)) = (right, &options.output, &result) {

@@ -16,9 +16,9 @@ use kernels_gpu::reduce::{Op, Sum};
 use reference::{Prefixes, Watched};
 use rustwarp::element::{Array, Dtype, Element, Scalar, Value};
 use rustwarp::histogram::{Counted, Letter};
-use rustwarp::streamed::{self, FilePart, Settings as Streaming, Sink, Source, Total, default_chunk};
+use rustwarp::streamed::{FilePart, Settings as Streaming, Sink, Source, Total, default_chunk};
 use rustwarp::tensor::Tensor;
-use rustwarp::{Device, with_dtype};
+use rustwarp::with_dtype;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -26,8 +26,10 @@ use std::time::Instant;
 
 mod input;
 mod judged;
+mod place;
 mod reference;
 
+pub use place::Place;
 pub use rustwarp::streamed::Progress;
 
 /// The name of the variant in rows: the kernel is `best`, and the time is that of reading, copying and computing.
@@ -124,13 +126,13 @@ pub fn open(request: &Request<'_>) -> Result<Inputs> {
 /// # Errors
 /// Those of the library's streamed functions; [`Error::Write`] if the output cannot be written.
 pub fn run(
-    device: &Device,
+    place: Place<'_>,
     request: &Request<'_>,
     inputs: &Inputs,
     events: &Events<'_>,
 ) -> Result<(Row, Option<Tensor>)> {
     let Some(first) = inputs.0.first() else { return Err(Error::Usage("a file is needed".to_owned())) };
-    let job = Job { device, request, events, inputs: &inputs.0, start: Instant::now(), chunk: chunk(device, request)? };
+    let job = Job { place, request, events, inputs: &inputs.0, start: Instant::now(), chunk: chunk(place, request)? };
     let dtype = first.dtype;
     match request.family.name {
         name if name == reduce::FAMILY.name => with_dtype!(
@@ -160,15 +162,19 @@ pub fn run(
 }
 
 /// Bytes of a chunk. They are fixed here, since error bounds depend on them.
-fn chunk(device: &Device, request: &Request<'_>) -> Result<u64> {
+fn chunk(place: Place<'_>, request: &Request<'_>) -> Result<u64> {
     /// Chunks of each operand and of the result of a scan on the device.
     const CHUNKS: usize = 6;
-    request.chunk.map_or_else(|| Ok(default_chunk(device, CHUNKS)?), Ok)
+    match (request.chunk, place.device()) {
+        (Some(chunk), _) => Ok(chunk),
+        (None, Some(device)) => Ok(default_chunk(device, CHUNKS)?),
+        (None, None) => Err(Error::Usage("a device is needed".to_owned())),
+    }
 }
 
-/// A request on a device.
+/// A request on a device or a group.
 struct Job<'a> {
-    device: &'a Device,
+    place: Place<'a>,
     request: &'a Request<'a>,
     events: &'a Events<'a>,
     inputs: &'a [Input],
@@ -185,7 +191,7 @@ impl Job<'_> {
             Ok(())
         });
         let source = if self.request.verify { &watched as &dyn Source } else { input };
-        let total = streamed::reduce::<O, T>(self.device, source, 0..input.elements, &self.settings())?;
+        let total = self.place.reduce::<O, T>(source, input.elements, &self.settings())?;
         let mut row = self.row();
         if self.request.verify {
             let reference = prefixes.total::<T>().reference::<T>();
@@ -205,7 +211,7 @@ impl Job<'_> {
             Ok(())
         });
         let second = if self.request.verify { &watched as &dyn Source } else { b };
-        let total = streamed::dot::<T>(self.device, [a, second], 0..a.elements, &self.settings())?;
+        let total = self.place.dot::<T>([a, second], a.elements, &self.settings())?;
         let mut row = self.row();
         if self.request.verify {
             let reference = prefixes.total::<f64>().reference::<f64>();
@@ -227,7 +233,7 @@ impl Job<'_> {
         let source = if self.request.verify { &watched as &dyn Source } else { input };
         // SAFETY: `run` chose the rule by the question.
         let bins = unsafe { question.bins::<S>() };
-        let counts = streamed::histogram(self.device, source, 0..input.elements, bins, &self.settings())?;
+        let counts = self.place.histogram(source, input.elements, bins, &self.settings())?;
         let mut row = self.row();
         row.results = counts.len() as u64;
         if self.request.verify {
@@ -271,14 +277,13 @@ impl Job<'_> {
             prefixes.add(first, values);
             Ok(())
         });
-        let all = 0..input.elements;
-        let depth = streamed::scan_depth::<T>(self.device, input, all.clone(), &settings)?;
+        let depth = self.place.scan_depth::<T>(input, input.elements, &settings)?;
         let nowhere = Nowhere;
         let to: &dyn Sink = part.as_ref().map_or(&nowhere, |part| part);
         let judged = judged::Judged::<T>::new(input, &prefixes, exclusive, depth, to);
         let (source, sink): (&dyn Source, &dyn Sink) =
             if self.request.verify { (&watched, &judged) } else { (input, to) };
-        streamed::scan::<O, T>(self.device, source, all, kind, O::identity(), sink, &settings)?;
+        self.place.scan::<O, T>(source, input.elements, kind, sink, &settings)?;
         let mut row = self.row();
         row.results = input.elements;
         if self.request.verify {
@@ -296,15 +301,15 @@ impl Job<'_> {
     /// The row with the operands and the time so far, which is that of the whole run.
     fn row(&self) -> Row {
         let Request { family, op, settings, .. } = self.request;
-        let (info, input) = (self.device.info(), &self.inputs[0]);
+        let (names, input) = (self.place.names(), &self.inputs[0]);
         let problem = Problem { inputs: &[], dtype: input.dtype, op, settings };
         let none = Verdict { verified: false, error: f64::NAN };
-        let mut row = Row::of(family.name, VARIANT, (problem, &Oracle::none()), [&info.device, &info.name], none);
+        let mut row = Row::of(family.name, VARIANT, (problem, &Oracle::none()), [&names[0], &names[1]], none);
         let given = [settings.text(), STREAM.to_string(), format!("{CHUNK} {}", self.chunk)];
         row.settings = Some(given.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" "));
         (row.n, row.results) = (input.elements, 1);
         row.shape = (input.shape.len() != 1).then(|| input.shape.iter().map(|&n| n as usize).collect());
-        if info.is_gpu() {
+        if self.place.device().is_some_and(|device| device.info().is_gpu()) {
             let (ms, bytes) =
                 (self.start.elapsed().as_secs_f64() * 1e3, self.inputs.iter().map(Source::bytes).sum::<u64>());
             (row.time_ms, row.gbps) = (Some(ms), Some(bytes as f64 / ms / 1e6));

@@ -12,7 +12,7 @@
 //! - [`Sharded`]: memory of which each rank has a part. [`Replicated`]: memory of which each rank has a copy.
 //! - Functions over both, whose results every rank gets: [`Group::sum`], [`Group::max`], [`Group::min`],
 //!   [`Group::exact_sum`], [`Group::dot`], [`Group::histogram`], [`Group::inclusive_scan`], [`Group::segmented_sum`],
-//!   [`Group::matmul`], [`Group::matmul_blocks`].
+//!   [`Group::matmul`], [`Group::matmul_blocks`]. [`Group::reduce_streamed`] and its like read inputs of any size.
 //!
 //! In a group of many processes every rank makes the same calls in the same order. Ranks that differ, a rank that does
 //! not come within the time-out, and one that ends are errors on all other ranks, which name it.
@@ -42,6 +42,7 @@ mod segreduce;
 mod sharded;
 mod simulated;
 mod store;
+mod streamed;
 
 pub use blocks::{Blocks, Grid};
 pub use devices::Group;

@@ -109,9 +109,10 @@ impl<'a> Seen<'a> {
         let violates_nc = found.violates_nc;
         let key = Key { earlier: earlier.site, later: later.site, hazard, scopes, shared, violates_nc };
         let agent = self.issuers.get(&(earlier.block, earlier.warp)).copied();
-        // What a product or a copy reads has been read when a thread has waited for it: whatever waits for that thread's
-        // release, of any scope, comes later. Kernels with clusters release stages so.
-        if scopes && hazard == Hazard::WriteAfterRead && agent.is_some() {
+        // What a product or a copy has read or written is done when a thread has waited for it. A copy that is issued
+        // after that thread's release, of any scope, comes later, and so does any write after a read: kernels with
+        // clusters release stages so.
+        if scopes && agent.is_some() && (now.asynchronous || hazard == Hazard::WriteAfterRead) {
             return;
         }
         let later_is = if is_product(self.program, later.site) { Asynchronous::Product } else { Asynchronous::Copy };
