@@ -87,7 +87,7 @@ impl Cut {
             require_memory(device.backend(), chunk.checked_mul(chunks as u64), &what, "use smaller chunks")?;
         }
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let readers = settings.readers.unwrap_or(processors.min(8)).max(1);
+        let readers = settings.readers.unwrap_or(processors.min(16)).max(1);
         let writers = settings.writers.unwrap_or(processors.min(4)).max(1);
         let chunk = (chunk / size) as usize;
         let pieces = (chunk * size as usize).div_ceil(PIECE).max(readers.min(chunk * size as usize / LEAST_PIECE));

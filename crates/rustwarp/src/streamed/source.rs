@@ -89,6 +89,15 @@ impl FilePart {
 
     #[cfg(unix)]
     fn read(&self, place: u64, into: &mut [u8]) -> io::Result<()> {
+        // Of the pieces that several threads read, each is announced whole: reading ahead would not expect the jumps. A
+        // file system that takes no advice is read without it.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::fs::fadvise(
+            &self.file,
+            place,
+            std::num::NonZeroU64::new(into.len() as u64),
+            rustix::fs::Advice::WillNeed,
+        );
         std::os::unix::fs::FileExt::read_exact_at(&self.file, into, place)
     }
 
