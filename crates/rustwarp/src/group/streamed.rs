@@ -1,7 +1,7 @@
 //! Functions over inputs that are larger than the memory of all devices: each rank streams a range of the elements.
 //!
 //! The ranges are those of a [`Sharded`](super::Sharded) vector. Each rank of this process reads its range by threads of
-//! its own; [`streamed`](crate::streamed) describes the pipeline.
+//! its own; [`streamed`] describes the pipeline.
 
 use super::collectives::On;
 use super::devices::Group;
