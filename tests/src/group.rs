@@ -109,7 +109,7 @@ fn exact_sums(group: &Group) {
     let expected = rustwarp::exact_sum::on_cpu(&values);
     let found = group.exact_sum(&sharded(group, &values)).expect("a sum");
     assert_eq!(found.to_bits(), expected.to_bits(), "{found}, not {expected}");
-    let narrow: Vec<f32> = values.iter().map(|&x| (x.min(1e30).max(-1e30) * 1e-3) as f32).collect();
+    let narrow: Vec<f32> = values.iter().map(|&x| (x.clamp(-1e30, 1e30) * 1e-3) as f32).collect();
     let expected = rustwarp::exact_sum::on_cpu(&narrow);
     assert_eq!(group.exact_sum(&sharded(group, &narrow)).expect("a sum").to_bits(), expected.to_bits());
     let sum = |values: &[f32]| group.exact_sum(&sharded(group, values)).expect("a sum");

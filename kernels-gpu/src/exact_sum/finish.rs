@@ -80,7 +80,7 @@ impl<T: Parts> Finish<T> for Written {
     }
 }
 
-/// The sum of totals that were [`Written`], each by at most 2^30 devices, correctly rounded, on the CPU.
+/// The sum of totals that were written out, each by at most 2^30 devices, correctly rounded, on the CPU.
 pub fn round_totals<'t, T: Parts>(totals: impl IntoIterator<Item = &'t [i64]>) -> T {
     let mut sum = [0_i64; digit_count(size_of::<f64>())];
     let mut special = 0;
@@ -96,8 +96,8 @@ pub fn round_totals<'t, T: Parts>(totals: impl IntoIterator<Item = &'t [i64]>) -
 /// words are 0 afterwards.
 ///
 /// # Safety
-/// All threads of the last block call it, after [`is_last`]; the block has dynamic shared memory for the digits, which
-/// no thread accesses meanwhile.
+/// All threads of the last block call it, after [`is_last`](super::digits::is_last); the block has dynamic shared
+/// memory for the digits, which no thread accesses meanwhile.
 #[inline(always)]
 pub unsafe fn finish_total<T: Parts, F: Finish<T>>(
     more: [T; 2],
