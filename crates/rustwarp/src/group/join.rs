@@ -24,7 +24,7 @@ impl Group {
     /// [`Error::Device`](crate::Error::Device) if NCCL fails.
     pub fn join(device: Device, launcher: &Launcher) -> Result<Self> {
         let gpu = device.info().is_gpu();
-        let nccl = if gpu { nccl_version()? } else { String::new() };
+        let nccl = if gpu && launcher.size > 1 { nccl_version()? } else { String::new() };
         let hello = Hello {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             nccl,
