@@ -8,7 +8,7 @@
 //!
 //! - `launch` and `rate` are those of one GPU: a line through the times of several sizes on one GPU.
 //! - `steps(p)` is `2 * ceil(log2(p))`: values go up a tree and down again. `step` is what the times on two GPUs leave.
-//! - `exchange(p, bytes)` is the time of an all-reduce of so many bytes as a ring,
+//! - `exchange(p, bytes)` is the time of an all-reduce of `bytes` bytes as a ring,
 //!   `2 * (p - 1) / p * bytes / bus bandwidth`, or half of it where each GPU gathers what the others have.
 //! - A product overlaps what it gathers with what it computes: the longer of both counts, and one panel of eight, which
 //!   nothing overlaps.
@@ -125,14 +125,14 @@ impl Model {
         Some(costs.launch_us / 1e3 + both + self.latency(costs.step_us, gpus, network))
     }
 
-    /// Milliseconds of the steps of so many GPUs.
+    /// Milliseconds of the steps of this number of GPUs.
     fn latency(&self, step_us: f64, gpus: u32, network: Option<&Network>) -> f64 {
         let (within, hosts) = hosts(gpus, network);
         let beyond = network.map_or(0.0, |network| network.latency_us);
         (steps(within) * step_us + steps(hosts) * (step_us + beyond)) / 1e3
     }
 
-    /// Milliseconds of an all-reduce of so many bytes, beside its steps.
+    /// Milliseconds of an all-reduce of this number of bytes, beside its steps.
     fn exchange(&self, bytes: f64, gpus: u32, network: Option<&Network>) -> Option<f64> {
         let (within, hosts) = hosts(gpus, network);
         let of = |count: u32, bytes: f64, gbps: f64| {
@@ -159,7 +159,7 @@ fn hosts(gpus: u32, network: Option<&Network>) -> (u32, u32) {
     }
 }
 
-/// Number of steps up and down a tree of so many.
+/// Number of steps up and down a tree of this number of GPUs.
 fn steps(count: u32) -> f64 {
     2.0 * f64::from(count.max(1).next_power_of_two().ilog2())
 }

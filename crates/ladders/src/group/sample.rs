@@ -84,7 +84,7 @@ impl Subject {
         }
     }
 
-    /// Bytes that the GPUs exchange, as an all-reduce of so many.
+    /// Bytes of the all-reduce that takes as long as what the GPUs exchange.
     pub(super) fn exchanged(self, n: u64, side: u64) -> f64 {
         match self {
             Self::Reduce | Self::Scan => 8.0,

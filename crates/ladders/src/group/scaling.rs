@@ -225,7 +225,7 @@ impl<T: Scalar> Tiled<T> {
     }
 }
 
-/// A number that can be added so many times.
+/// A number that can be added to itself any number of times.
 trait Repeat {
     fn repeated(self, times: usize) -> Self;
 }

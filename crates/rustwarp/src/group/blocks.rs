@@ -29,7 +29,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The grid of so many ranks that is closest to a square, with at least as many columns as rows.
+    /// The grid of this number of ranks that is closest to a square, with at least as many columns as rows.
     pub fn of(ranks: usize) -> Self {
         let rows =
             (1..=ranks).take_while(|rows| rows * rows <= ranks).filter(|rows| ranks.is_multiple_of(*rows)).last();

@@ -1,7 +1,7 @@
 //! Functions over inputs that are larger than the memory of all devices: each rank streams a range of the elements.
 //!
-//! The ranges are those of a [`Sharded`](super::Sharded) vector. Each rank of this process reads its range by threads of
-//! its own; [`streamed`] describes the pipeline.
+//! The ranges are those of a [`Sharded`](super::Sharded) vector. Each rank of this process reads its range by threads
+//! of its own; [`streamed`] describes the pipeline.
 
 use super::collectives::On;
 use super::devices::Group;
@@ -40,8 +40,8 @@ impl Group {
         })
     }
 
-    /// Dot product of the first `elements` elements of two sources, as [`streamed::dot`] computes it; the ranks' products
-    /// are added in their order.
+    /// Dot product of the first `elements` elements of two sources, as [`streamed::dot`] computes it; the ranks'
+    /// products are added in their order.
     ///
     /// # Errors
     /// Those of [`streamed::dot`], and [`Error::Group`] if ranks differ or end.
@@ -92,8 +92,8 @@ impl Group {
     }
 
     /// Scans the first `elements` elements of a source by `O` into a sink, as [`streamed::scan`] does. A rank reads its
-    /// range twice: the results of the ranks before must be known when it writes. Each rank of a group of many processes
-    /// writes its own range.
+    /// range twice: the results of the ranks before must be known when it writes. Each rank of a group of many
+    /// processes writes its own range.
     ///
     /// # Errors
     /// Those of [`streamed::scan`], and [`Error::Group`] if ranks differ or end.
