@@ -119,12 +119,27 @@ pub(super) fn run_on_group(
 ) -> anyhow::Result<u8> {
     run_where(family, options, how, || {
         let group = group()?;
-        if group.ranks().len() < group.size() && !how.unverified {
-            let text = "a rank reads its range of the file alone: with --stream in several processes, add --no-verify";
-            return Err(Error::Usage(text.to_owned()));
+        if group.ranks().len() < group.size() {
+            refuse_in_processes(options, how)?;
         }
         Ok(On::Group(group))
     })
+}
+
+/// Rejects what ranks cannot do that each read a range of the file in a process of their own.
+///
+/// # Errors
+/// [`Error::Usage`] with what to leave out or to add.
+fn refuse_in_processes(options: &family::Options, how: Options) -> Result<()> {
+    let files = options.output.is_some() || matches!(options.json.json, Some(Some(_))) || options.json.plot.is_some();
+    let text = match (how.unverified, files) {
+        (false, _) => "a rank reads its range of the file alone: with --stream in several processes, add --no-verify",
+        (true, true) => {
+            "--stream in several processes writes no files: leave --output, --plot and the FILE of --json out"
+        }
+        (true, false) => return Ok(()),
+    };
+    Err(Error::Usage(text.to_owned()))
 }
 
 /// The devices of a run.

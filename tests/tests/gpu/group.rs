@@ -22,6 +22,7 @@ pub fn trials() -> Vec<Trial> {
     if count() > 1 {
         trials.push(trial("group::exact_sums_of_one_and_all_gpus", exact_sums_of_one_and_all_gpus));
         trials.push(trial("group::a_rank_that_dies_ends_the_others", a_rank_that_dies_ends_the_others));
+        trials.push(trial("group::a_rank_that_is_late_is_named", a_rank_that_is_late_is_named));
     }
     trials
 }
@@ -84,6 +85,28 @@ fn a_rank_that_dies_ends_the_others() {
     let mut last = ranks.pop().expect("a rank");
     assert!(!ended(&mut last), "the last rank aborts");
     for (rank, mut child) in ranks.into_iter().enumerate() {
+        assert!(ended(&mut child), "rank {rank} fails");
+    }
+}
+
+/// The last rank lives, but makes no further call; the time-out ends the others, whose devices wait for it.
+fn a_rank_that_is_late_is_named() {
+    if let Some(launcher) = role() {
+        let device = Device::gpu(launcher.local_rank as u32).expect("a GPU");
+        let group = Group::join(device, &launcher.clone().with_timeout(Duration::from_secs(4))).expect("a group");
+        let x = group.shard(&[1_i32; 1000]).expect("memory");
+        assert_eq!(group.sum(&x).expect("the first sum"), 1000);
+        if launcher.rank + 1 == launcher.size {
+            std::thread::sleep(Duration::from_secs(12));
+            return;
+        }
+        let error = group.sum(&x).expect_err("the last rank makes no call");
+        let last = format!("rank {}", launcher.size - 1);
+        assert!(matches!(&error, Error::Group(text) if text.contains(&last)), "{error}");
+        println!("rank {}: {error}", launcher.rank);
+        return;
+    }
+    for (rank, mut child) in start("group::a_rank_that_is_late_is_named", count()).into_iter().enumerate() {
         assert!(ended(&mut child), "rank {rank} fails");
     }
 }

@@ -6,8 +6,9 @@ use crate::backend::{Communicators, RawStream, gpus, new_id};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex};
 
 /// Devices that work as one. Each is a rank, counted from 0; see the [module](super).
 pub struct Group {
@@ -23,6 +24,8 @@ pub struct Group {
     pub(super) keeper: Option<Keeper>,
     pub(super) links: Links,
     pub(super) peers: Arc<Peers>,
+    /// Held while the places in front of the elements of an operand are in use.
+    pub(super) heads: Mutex<()>,
 }
 
 /// A rank of this process.
@@ -68,7 +71,16 @@ impl Group {
             0 | 1 => Links::Simulated,
             _ => connect(&members, size, 0, &new_id()?, &|| Ok(()))?,
         };
-        Ok(Self { id: next_id(), members, first: 0, size, links, peers: Arc::new(Peers::Here), keeper: None })
+        Ok(Self {
+            id: next_id(),
+            members,
+            first: 0,
+            size,
+            links,
+            peers: Arc::new(Peers::Here),
+            keeper: None,
+            heads: Mutex::default(),
+        })
     }
 
     /// Every GPU of this machine that the driver lists.
@@ -131,23 +143,33 @@ impl Group {
     /// Starts work that all ranks start together; `what` describes it, and is the same on all of them. Errors of this
     /// rank end the work of the others.
     pub(super) fn together<R>(&self, what: impl FnOnce() -> String, work: impl FnOnce() -> Result<R>) -> Result<R> {
-        let agreement = self.peers.agree(what)?;
+        self.begin(what)?;
+        self.settled(self.peers.report(work()))
+    }
+
+    /// Does work of all ranks that ends in a result on the host.
+    pub(super) fn agreed<R>(&self, what: impl FnOnce() -> String, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        let verdict = self.begin(what)?;
         let result = self.settled(self.peers.report(work()))?;
-        match &self.keeper {
-            Some(keeper) => keeper.keep(agreement),
-            None => self.peers.await_all(agreement)?,
+        if let Some(verdict) = verdict {
+            // The thread ends without an answer only after an error of the group.
+            verdict.recv().unwrap_or_else(|_| self.peers.check())?;
         }
         self.peers.check()?;
         Ok(result)
     }
 
-    /// Does work of all ranks that ends in a result on the host.
-    pub(super) fn agreed<R>(&self, what: impl FnOnce() -> String, work: impl FnOnce() -> Result<R>) -> Result<R> {
+    /// Posts what all ranks start together. Where GPUs do the work, a thread awaits the other ranks meanwhile, from now
+    /// on: a rank that does not come would block the devices, and so any wait for them. Elsewhere the host waits here.
+    fn begin(&self, what: impl FnOnce() -> String) -> Result<Option<Receiver<Result<()>>>> {
+        for member in &self.members {
+            member.device.refuse_in_capture("communicating between devices")?;
+        }
         let agreement = self.peers.agree(what)?;
-        let result = self.settled(self.peers.report(work()))?;
-        self.peers.await_all(agreement)?;
-        self.peers.check()?;
-        Ok(result)
+        match &self.keeper {
+            Some(keeper) => Ok(Some(keeper.keep(agreement))),
+            None => self.peers.await_all(agreement).map(|()| None),
+        }
     }
 
     /// The result of waiting for a device, or the error of the group if a rank has ended: the device's work has been
@@ -198,6 +220,19 @@ pub(super) fn raw(stream: &Device) -> Result<RawStream> {
 pub(super) fn next_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Communication under way would be aborted with the communicators. If a rank has ended, or does not come, the
+        // thread of the group aborts it, which ends these waits; errors were reported to earlier calls or are theirs.
+        if matches!(self.links, Links::Gpus(_)) && self.peers.check().is_ok() {
+            for member in &self.members {
+                let _ = member.link.synchronize();
+                let _ = member.device.synchronize();
+            }
+        }
+    }
 }
 
 impl std::fmt::Debug for Group {

@@ -8,14 +8,15 @@ use super::store::{Client, Hello};
 use crate::backend::{nccl_version, new_id};
 use crate::device::Device;
 use crate::error::Result;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 impl Group {
     /// Joins the ranks of the launcher's other processes with this device, and returns when all have joined. Every
     /// process makes the same calls of the group, in the same order.
     ///
     /// If a rank ends, work on the other GPUs that waits for it is aborted, so that also plain waits for the device
-    /// return; the next call of the group reports which rank it was.
+    /// return; the next call of the group reports which rank it was. What the devices have then is no result: call
+    /// [`Group::synchronize`] or a function of the group before memory is used otherwise.
     ///
     /// # Errors
     /// [`Error::Group`](crate::Error::Group) that names the ranks that do not join in time, that have another version
@@ -43,7 +44,7 @@ impl Group {
             Links::Gpus(communicators) => Some(Keeper::start(communicators, &peers)?),
             Links::Simulated => None,
         };
-        Ok(Self { id: next_id(), members, first, size, links, peers, keeper })
+        Ok(Self { id: next_id(), members, first, size, links, peers, keeper, heads: Mutex::default() })
     }
 }
 

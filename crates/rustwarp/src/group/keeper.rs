@@ -16,7 +16,7 @@ const WATCH: Duration = Duration::from_millis(20);
 /// exits.
 pub(super) struct Keeper {
     /// `None` while this value is dropped.
-    sender: Option<Sender<Agreement>>,
+    sender: Option<Sender<Task>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -34,24 +34,41 @@ impl Keeper {
         Ok(Self { sender: Some(sender), thread: Some(thread) })
     }
 
-    /// Leaves the wait for an agreement to the thread.
-    pub fn keep(&self, agreement: Agreement) {
+    /// Leaves the wait for an agreement to the thread, which sends the outcome. Nothing is sent if the thread has
+    /// ended, which it does only when the group has failed.
+    pub fn keep(&self, agreement: Agreement) -> Receiver<Result<()>> {
+        let (outcome, receiver) = channel();
         if let Some(sender) = &self.sender {
-            // The thread has ended only if the group has failed, which the caller checks.
-            let _ = sender.send(agreement);
+            let _ = sender.send(Task { agreement, outcome });
         }
+        receiver
     }
 }
 
-fn watch(receiver: &Receiver<Agreement>, communicators: &Communicators, peers: &Peers) {
+/// An agreement to wait for.
+struct Task {
+    agreement: Agreement,
+    outcome: Sender<Result<()>>,
+}
+
+fn watch(receiver: &Receiver<Task>, communicators: &Communicators, peers: &Peers) {
     loop {
-        let fine = match receiver.recv_timeout(WATCH) {
-            Ok(agreement) => peers.await_all(agreement),
-            Err(RecvTimeoutError::Timeout) => peers.check(),
+        let (fine, outcome) = match receiver.recv_timeout(WATCH) {
+            Ok(Task { agreement, outcome }) => (peers.await_all(agreement), Some(outcome)),
+            // An error of the links between GPUs is known to NCCL alone.
+            Err(RecvTimeoutError::Timeout) => (peers.check().and_then(|()| peers.report(communicators.check())), None),
             Err(RecvTimeoutError::Disconnected) => return,
         };
-        if fine.is_err() {
-            return communicators.abort();
+        let failed = fine.is_err();
+        if failed {
+            communicators.abort();
+        }
+        if let Some(outcome) = outcome {
+            // Calls whose results stay on the devices do not wait for it.
+            let _ = outcome.send(fine);
+        }
+        if failed {
+            return;
         }
     }
 }

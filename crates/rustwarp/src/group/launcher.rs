@@ -16,10 +16,9 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 /// [`Launcher::new`] sets it by hand.
 ///
 /// ```
-/// use rustwarp::group::Launcher;
-///
+/// # use rustwarp::group::Launcher;
 /// let launcher = Launcher::new(1, 4, "127.0.0.1", 29400);
-/// assert_eq!((launcher.rank, launcher.size), (1, 4));
+/// assert_eq!(launcher.size, 4);
 /// ```
 #[derive(Clone)]
 pub struct Launcher {
@@ -55,6 +54,9 @@ impl Launcher {
     /// # Errors
     /// [`Error::Argument`] if variables are missing, contradict each other or are not numbers.
     pub fn from_environment() -> Result<Option<Self>> {
+        if let Err(std::env::VarError::NotUnicode(_)) = std::env::var("RUSTWARP_SECRET") {
+            return Err(Error::Argument("RUSTWARP_SECRET is no UTF-8 text: use letters and digits".to_owned()));
+        }
         Self::from_variables(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
     }
 
@@ -378,12 +380,11 @@ mod tests {
         fails(&without(&TORCHRUN, "LOCAL_RANK"), &["LOCAL_RANK is not set"]);
         fails(&without(&TORCHRUN, "MASTER_ADDR"), &["RANK is `3`", "export MASTER_ADDR="]);
         fails(&with(&TORCHRUN, &[("RANK", "8")]), &["RANK is `8`", "WORLD_SIZE is `8`"]);
-        fails(&with(&TORCHRUN, &[("RANK", "-1")]), &["RANK is `-1`"]);
-        fails(&with(&TORCHRUN, &[("WORLD_SIZE", "many")]), &["WORLD_SIZE is `many`"]);
-        fails(&with(&TORCHRUN, &[("MASTER_PORT", "65536")]), &["MASTER_PORT is `65536`"]);
-        fails(&with(&TORCHRUN, &[("RUSTWARP_PORT", "0")]), &["RUSTWARP_PORT is `0`"]);
-        fails(&with(&TORCHRUN, &[("RUSTWARP_TIMEOUT", "0")]), &["RUSTWARP_TIMEOUT is `0`"]);
-        fails(&with(&TORCHRUN, &[("RUSTWARP_TIMEOUT", "soon")]), &["RUSTWARP_TIMEOUT is `soon`"]);
+        let wrong =
+            "RANK=-1 WORLD_SIZE=many MASTER_PORT=65536 RUSTWARP_PORT=0 RUSTWARP_TIMEOUT=0 RUSTWARP_TIMEOUT=soon";
+        for (name, value) in wrong.split(' ').filter_map(|pair| pair.split_once('=')) {
+            fails(&with(&TORCHRUN, &[(name, value)]), &[&format!("{name} is `{value}`")]);
+        }
         let last = [("MASTER_PORT", "65535"), ("TORCHELASTIC_USE_AGENT_STORE", "True")];
         fails(&with(&TORCHRUN, &last), &["MASTER_PORT is `65535`", "RUSTWARP_PORT"]);
     }

@@ -10,6 +10,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::reduce::{Max, Min, Op, Sum};
 use crate::scan::{Kind, Plan};
+use crate::sync::lock;
 
 impl Group {
     /// Running sums, each with its own element. See [`scan::sums`](crate::scan::sums).
@@ -49,12 +50,14 @@ impl Group {
         let what = || format!("{kind:?} scan of {name} of {} {}", values.len(), T::DTYPE);
         self.agreed(what, || {
             let of_ranks = self.of_each_rank::<O, T>(values)?;
+            // Another thread may scan the same elements from another carry.
+            let _held = lock(&self.heads);
             let mut result = self.sharded_at::<T>(values.limits.clone(), values.unit)?;
             for (member, rank) in self.ranks().enumerate() {
                 let device = &self.members[member].device;
                 let mut front = vec![O::identity(); head::<T>()];
                 front[head::<T>() - 1] = of_ranks[..rank].iter().fold(O::identity(), |sum, &x| O::combine(sum, x));
-                // The launch below is in the order of the stream, and so is every other use of the place.
+                // The launch below is in the order of the stream.
                 values.parts[member].copy_from(&device.upload(&front)?)?;
                 let plan = Plan::<O, T>::new(device, values.parts[member].len(), kind)?;
                 plan.launch(&values.parts[member], &mut result.parts[member])?;

@@ -96,8 +96,8 @@ impl Group {
     /// its rank copies a part: see [`Group::shard_with`].
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if a device has less memory free, and [`Error::Mismatch`] if ranks pass different numbers
-    /// of elements.
+    /// [`Error::OutOfMemory`] if a device has less memory free. Ranks that pass different numbers of elements are
+    /// reported by the first function over them.
     pub fn shard<T: Pod>(&self, values: &[T]) -> Result<Sharded<T>> {
         self.shard_rows(values, 1)
     }
@@ -133,15 +133,16 @@ impl Group {
         mut part: impl FnMut(Range<usize>) -> Result<Vec<T>>,
     ) -> Result<Sharded<T>> {
         let mut sharded = self.sharded::<T>(len, columns)?;
-        for rank in self.ranks() {
+        let mut fill = |rank: usize| {
             let range = sharded.range(rank);
             let (values, expected) = (part(range.clone())?, range.len());
             if values.len() != expected {
                 let have = values.len();
                 return Err(Error::Mismatch(format!("rank {rank} gets {have} elements, and {expected} are needed")));
             }
-            sharded.part_mut(rank)?.write(&values)?;
-        }
+            sharded.part_mut(rank)?.write(&values)
+        };
+        self.peers.report(self.ranks().try_for_each(&mut fill))?;
         Ok(sharded)
     }
 

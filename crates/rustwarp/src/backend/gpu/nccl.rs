@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 /// How long the communicators of a process that ends wait for work under way.
 const FAREWELL: Duration = Duration::from_secs(5);
 
+/// What is attempted while nothing is.
+const WATCHING: &str = "watching the links between GPUs";
+
 /// NCCL's version, as in `2.28.9`.
 ///
 /// # Errors
@@ -114,7 +117,12 @@ impl Communicators {
         parts: &[Part],
         interrupt: Interrupt<'_>,
     ) -> Result<()> {
-        let (attempt, dtype) = ("communicating between GPUs", of_dtype(dtype)?);
+        let attempt = "communicating between GPUs";
+        // Elements of any type are moved as bytes.
+        let (dtype, count) = match what {
+            Collective::AllGather | Collective::Broadcast(_) => (ncclDataType_t::UINT8, count * dtype.size()),
+            Collective::AllReduce(_) | Collective::ReduceScatter(_) => (of_dtype(dtype)?, count),
+        };
         self.run(attempt, interrupt, |handles| {
             for (handle, part) in handles.iter().zip(parts) {
                 enter(handle.context)?;
@@ -170,6 +178,21 @@ impl Communicators {
         })
     }
 
+    /// Reports an error that NCCL has found since the last call, of a link or of a network. While another call is under
+    /// way, that reports it.
+    ///
+    /// # Errors
+    /// [`Error::Device`] with NCCL's text.
+    pub fn check(&self) -> Result<()> {
+        let Ok(handles) = self.handles.try_lock() else { return Ok(()) };
+        handles.iter().try_for_each(|handle| {
+            let mut state = ncclResult_t::SUCCESS;
+            // SAFETY: the communicator exists, and the second argument points to room for a result.
+            check(unsafe { nccl::ncclCommGetAsyncError(handle.raw, &mut state) }, WATCHING)?;
+            check(state, WATCHING)
+        })
+    }
+
     /// Ends all communication: kernels that wait for another rank end, and their results mean nothing.
     pub fn abort(&self) {
         abort(&mut lock(&self.handles));
@@ -181,7 +204,11 @@ impl Communicators {
         if handles.is_empty() {
             return Err(Error::Device(format!("{attempt}: communication was ended after an error")));
         }
-        grouped(attempt, || start(&handles))?;
+        if let Err(error) = grouped(attempt, || start(&handles)) {
+            // Some of the GPUs may have started, and would wait for the others.
+            abort(&mut handles);
+            return Err(error);
+        }
         settle(&mut handles, attempt, interrupt)
     }
 }
