@@ -2,7 +2,10 @@
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
 use rustwarp::group::Grid;
+use rustwarp::reduce::Sum;
+use rustwarp::streamed::{Settings, Source};
 use rustwarp::{Device, Error, Group};
+use std::io;
 
 #[test]
 fn every_function_of_groups_of_1_to_6_devices() {
@@ -64,4 +67,35 @@ fn a_fault_on_one_device_is_the_result() {
     let launched = unsafe { module.launch(&rustwarp::Call::new("k"), rustwarp::Shape::linear(1, 32)) };
     launched.expect("a launch");
     assert!(matches!(group.sum(&x), Err(Error::Fault(_))));
+}
+
+/// Bytes of zeros, of which those from an offset on cannot be read.
+struct Damaged(u64);
+
+impl Source for Damaged {
+    fn bytes(&self) -> u64 {
+        1 << 20
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        if offset >= self.0 {
+            return Err(io::Error::other("a damaged sector"));
+        }
+        into.fill(0);
+        Ok(())
+    }
+}
+
+#[test]
+fn an_input_that_cannot_be_read_ends_all_ranks() {
+    let settings = Settings { chunk: Some(1 << 12), ..Settings::default() };
+    for size in [1, 3] {
+        let group = Group::simulated(size).expect("a group");
+        let sum = |source: &dyn Source| group.reduce_streamed::<Sum, i64>(source, 1 << 17, &settings);
+        assert_eq!(sum(&Damaged(u64::MAX)).expect("a sum").value, 0);
+        // The last rank's part cannot be read; the first ones stop, and the error is that of the last.
+        let error = sum(&Damaged((1 << 20) - 5000)).expect_err("a damaged sector");
+        let named = matches!(&error, Error::Stream { source, .. } if source.to_string() == "a damaged sector");
+        assert!(named, "{error}");
+    }
 }

@@ -95,7 +95,7 @@ impl Group {
         let streams: Vec<_> = (0..uses.len()).map(|member| (self.stream_of(member, on), &uses[member][..])).collect();
         let interrupt = || self.peers.check();
         // SAFETY: both ends have as many elements, and the streams' orders keep the memory until the work is done.
-        nested(&streams, &mut || unsafe { communicators.transfer(&messages, &interrupt) })
+        in_order(streams, &mut || unsafe { communicators.transfer(&messages, &interrupt) })
     }
 
     /// Writes the elements of all ranks, in their order, to every rank; rank `r` gives those from `limits[r]` on.
@@ -158,7 +158,7 @@ impl Group {
         let count = if matches!(what, Collective::ReduceScatter(_)) { gets(given) } else { given };
         let interrupt = || self.peers.check();
         // SAFETY: the lengths were compared above, and the streams' orders keep the memory until the work is done.
-        nested(&streams, &mut || unsafe { communicators.collective(what, T::DTYPE, count, &parts, &interrupt) })
+        in_order(streams, &mut || unsafe { communicators.collective(what, T::DTYPE, count, &parts, &interrupt) })
     }
 
     /// A stream of a rank of this process.
@@ -179,7 +179,13 @@ fn combined<O: Op<T>, T: Element>(all: &[Vec<T>]) -> Vec<T> {
     result
 }
 
-/// Starts work that is in the order of several streams.
+/// Starts work that is in the order of several streams. Threads that use the same streams in other groups lock them in
+/// the same order.
+fn in_order(mut streams: Vec<(&Device, &[Use<'_>])>, start: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+    streams.sort_by_key(|(stream, _)| stream.queue().stream().number());
+    nested(&streams, start)
+}
+
 fn nested(streams: &[(&Device, &[Use<'_>])], start: &mut dyn FnMut() -> Result<()>) -> Result<()> {
     match streams {
         [] => start(),

@@ -224,6 +224,10 @@ pub(super) fn next_id() -> u64 {
 
 impl Drop for Group {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            // The others would wait for what this rank does not do any more.
+            let _ = self.peers.report::<()>(Err(Error::Device("it panicked".to_owned())));
+        }
         // Communication under way would be aborted with the communicators. If a rank has ended, or does not come, the
         // thread of the group aborts it, which ends these waits; errors were reported to earlier calls or are theirs.
         if matches!(self.links, Links::Gpus(_)) && self.peers.check().is_ok() {

@@ -16,8 +16,9 @@ use crate::reduce::{Op, Sum};
 use crate::scan::Kind;
 use crate::streamed::{self, Progress, Settings, Sink, Source, Total};
 use kernels_gpu::operator::Operator;
+use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 impl Group {
     /// Reduces the first `elements` elements of a source by `O`, as [`streamed::reduce`] does; the ranks' values are
@@ -33,8 +34,10 @@ impl Group {
     ) -> Result<Total<T>> {
         let what = || format!("reduce_streamed of {elements} {} by {}", T::DTYPE, O::NAME);
         self.agreed(what, || {
-            let own = self.each(elements, settings, |device, range, settings| {
-                streamed::reduce::<O, T>(device, source, range, settings)
+            let stop = AtomicBool::new(false);
+            let source = self.guarded(source, &stop);
+            let own = self.each(elements, settings, &stop, |device, range, settings| {
+                streamed::reduce::<O, T>(device, &source, range, settings)
             })?;
             self.total(own, O::identity(), O::combine)
         })
@@ -54,8 +57,10 @@ impl Group {
         self.agreed(
             || format!("dot_streamed of {elements} {}", T::DTYPE),
             || {
-                let own = self.each(elements, settings, |device, range, settings| {
-                    streamed::dot::<T>(device, sources, range, settings)
+                let stop = AtomicBool::new(false);
+                let [a, b] = sources.map(|source| self.guarded(source, &stop));
+                let own = self.each(elements, settings, &stop, |device, range, settings| {
+                    streamed::dot::<T>(device, [&a, &b], range, settings)
                 })?;
                 self.total(own, Sum::identity(), Sum::combine)
             },
@@ -79,8 +84,10 @@ impl Group {
         self.agreed(
             || format!("histogram_streamed of {elements} elements in {} bins", bins.count()),
             || {
-                let own = self.each(elements, settings, |device, range, settings| {
-                    streamed::histogram(device, source, range, bins, settings)
+                let stop = AtomicBool::new(false);
+                let source = self.guarded(source, &stop);
+                let own = self.each(elements, settings, &stop, |device, range, settings| {
+                    streamed::histogram(device, &source, range, bins, settings)
                 })?;
                 let own = self.devices().zip(&own).map(|(device, counts)| device.upload(counts));
                 let own = own.collect::<Result<Vec<_>>>()?;
@@ -108,16 +115,18 @@ impl Group {
         let what = || format!("scan_streamed of {elements} {} by {}, {kind:?}", T::DTYPE, O::NAME);
         self.agreed(what, || {
             let silent = Settings { progress: None, ..*settings };
-            let own = self.each(elements, &silent, |device, range, settings| {
-                streamed::reduce::<O, T>(device, source, range, settings)
+            let stop = AtomicBool::new(false);
+            let source = self.guarded(source, &stop);
+            let own = self.each(elements, &silent, &stop, |device, range, settings| {
+                streamed::reduce::<O, T>(device, &source, range, settings)
             })?;
             let values: Vec<T> = own.into_iter().map(|total| total.value).collect();
             let of_ranks = self.one_of_each(&values)?;
             let before = |rank: usize| of_ranks[..rank].iter().fold(O::identity(), |sum, &x| O::combine(sum, x));
             let starts = self.starts(elements)?;
-            self.each(elements, settings, |device, range, settings| {
+            self.each(elements, settings, &stop, |device, range, settings| {
                 let rank = starts.iter().rposition(|start| *start == range.start).unwrap_or(0);
-                streamed::scan::<O, T>(device, source, range, kind, before(rank), sink, settings)
+                streamed::scan::<O, T>(device, &source, range, kind, before(rank), sink, settings)
             })?;
             Ok(())
         })
@@ -128,6 +137,7 @@ impl Group {
         &self,
         elements: u64,
         settings: &Settings<'_>,
+        stop: &AtomicBool,
         work: impl Fn(&Device, Range<u64>, &Settings<'_>) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
         let limits = self.starts(elements)?;
@@ -142,7 +152,11 @@ impl Group {
         let run = |member: usize, noted: &dyn Fn(Progress)| {
             let rank = self.first + member;
             let settings = Settings { chunk, slots, readers, writers, progress: Some(noted) };
-            work(&self.members[member].device, limits[rank]..limits[rank + 1], &settings)
+            let result = work(&self.members[member].device, limits[rank]..limits[rank + 1], &settings);
+            if result.is_err() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            result
         };
         let results: Vec<Result<R>> = std::thread::scope(|scope| {
             let run = &run;
@@ -163,7 +177,15 @@ impl Group {
             };
             [first].into_iter().chain(others.into_iter().map(ended)).collect()
         });
-        results.into_iter().collect()
+        // The first error caused the others, if they are those of guarded sources.
+        let (stopped, mut own): (Vec<_>, Vec<_>) = results.into_iter().partition(|result| is_stop(result));
+        own.extend(stopped);
+        own.into_iter().collect()
+    }
+
+    /// A source that ends when a rank has failed: the others would read the rest of their ranges for nothing.
+    fn guarded<'a>(&'a self, source: &'a dyn Source, stop: &'a AtomicBool) -> Guarded<'a> {
+        Guarded { group: self, source, stop }
     }
 
     /// The first element of each rank, and the number of all.
@@ -186,4 +208,33 @@ impl Group {
         let own = self.devices().zip(own).map(|(device, value)| device.upload(&[*value]));
         self.values_of_ranks(&own.collect::<Result<Vec<_>>>()?)
     }
+}
+
+/// See [`Group::guarded`].
+struct Guarded<'a> {
+    group: &'a Group,
+    source: &'a dyn Source,
+    /// Whether a rank of this process has failed.
+    stop: &'a AtomicBool,
+}
+
+/// The text of the error with which a guarded source ends.
+const STOPPED: &str = "another rank of the group has failed";
+
+impl Source for Guarded<'_> {
+    fn bytes(&self) -> u64 {
+        self.source.bytes()
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        if self.stop.load(Ordering::Relaxed) || self.group.peers.check().is_err() {
+            return Err(io::Error::other(STOPPED));
+        }
+        self.source.read_at(offset, into)
+    }
+}
+
+/// Whether a result is the error of a guarded source.
+fn is_stop<R>(result: &Result<R>) -> bool {
+    matches!(result, Err(Error::Stream { source, .. }) if source.to_string() == STOPPED)
 }
