@@ -50,7 +50,7 @@ pub struct NpyFile {
 pub fn open(path: &Path) -> Result<NpyFile> {
     let size = file_size(path)?;
     let mut file = File::open(path).map_err(|error| unreadable(path, &error))?;
-    let Layout { stored, shape, offset, bytes, .. } = layout(path, &mut file, size)?;
+    let Layout { stored, shape, offset, bytes, .. } = layout(path, &mut file, size, |_| Ok(()))?;
     Ok(NpyFile { stored, shape, offset, bytes, file })
 }
 
@@ -58,13 +58,13 @@ pub fn open(path: &Path) -> Result<NpyFile> {
 struct Layout {
     stored: Stored,
     shape: Vec<u64>,
-    len: u64,
     offset: u64,
     bytes: u64,
 }
 
-/// Reads the header of a source of `size` bytes, which errors name `path`.
-fn layout(path: &Path, source: &mut impl Read, size: u64) -> Result<Layout> {
+/// Reads the header of a source of `size` bytes, which errors name `path`; `fit` gets the bytes that the array takes in
+/// memory, before what follows it is judged.
+fn layout(path: &Path, source: &mut impl Read, size: u64, fit: impl FnOnce(u64) -> Result<()>) -> Result<Layout> {
     let wrong = |reason: String| Error::input(path, reason);
     let (text, offset) = header_text(source).map_err(wrong)?;
     let header = Header::parse(&text).map_err(wrong)?;
@@ -81,6 +81,7 @@ fn layout(path: &Path, source: &mut impl Read, size: u64) -> Result<Layout> {
     if there < bytes {
         return Err(wrong(format!("it is truncated: {bytes} bytes of data expected, {there} there; save it again")));
     }
+    fit(bytes.saturating_add(len.saturating_mul(stored.size_on_host() as u64)))?;
     if there > bytes {
         let more = there - bytes;
         return Err(wrong(format!(
@@ -89,13 +90,12 @@ fn layout(path: &Path, source: &mut impl Read, size: u64) -> Result<Layout> {
             header.shape
         )));
     }
-    Ok(Layout { stored, shape: header.shape, len, offset, bytes })
+    Ok(Layout { stored, shape: header.shape, offset, bytes })
 }
 
 /// Reads an array from a source of `size` bytes, which errors name `path`.
 pub(super) fn read_from(path: &Path, source: &mut impl Read, size: u64) -> Result<Loaded> {
-    let Layout { stored, shape, len, bytes, .. } = layout(path, source, size)?;
-    require_fit(path, bytes.saturating_add(len.saturating_mul(stored.size_on_host() as u64)))?;
+    let Layout { stored, shape, bytes, .. } = layout(path, source, size, |room| require_fit(path, room))?;
     let mut data = vec![0; bytes as usize];
     source.read_exact(&mut data).map_err(|error| unreadable(path, &error))?;
     let shape: Vec<_> = shape.iter().map(|&n| n as usize).collect();
