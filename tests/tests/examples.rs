@@ -53,8 +53,13 @@ fn examples_run_and_their_tests_pass() {
 
 #[test]
 fn every_example_is_listed() {
-    let named =
-        |entry: fs::DirEntry| entry.file_name().to_str().filter(|name| name.starts_with('0')).map(str::to_owned);
+    let named = |entry: fs::DirEntry| {
+        entry
+            .file_name()
+            .to_str()
+            .filter(|name| name.starts_with(|first: char| first.is_ascii_digit()))
+            .map(str::to_owned)
+    };
     let there: BTreeSet<String> =
         fs::read_dir(folder()).expect("the examples").filter_map(|entry| named(entry.expect("an entry"))).collect();
     let listed: BTreeSet<String> = EXAMPLES.iter().map(|(name, _)| (*name).to_owned()).collect();
