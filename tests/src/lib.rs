@@ -3,6 +3,7 @@
 
 pub mod asynchronous;
 pub mod cases;
+pub mod explained;
 pub mod fixed_point;
 pub mod group;
 pub mod matrix;

@@ -370,7 +370,7 @@ mod tests {
     #[test]
     fn every_rung_needs_its_explanation() {
         let rungs = (FAMILIES[0].variants)();
-        let explained = |name: &str| Variant::new(name, "", None, Default::default(), Vec::new(), 0);
+        let explained = |name: &str| Variant::new(name, "", None, Default::default(), Vec::new(), Default::default());
         let all: Vec<_> = rungs.iter().map(|rung| explained(rung.name)).collect();
         let pairs = with_explanations(&rungs, &all).expect("pairs");
         let found = |(rung, variant): &(&VariantInfo, Option<&Variant>)| variant.is_some_and(|v| v.name == rung.name);

@@ -41,7 +41,11 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
         &["Layout", "Channel", "Filter", "AddressMode"],
         "CUDA's textures, which have had these choices since its first version",
     ),
-    ("crates/rustwarp/src/backend/observed.rs", &["Device"], "callers describe a GPU by it, to estimate times"),
+    (
+        "crates/rustwarp/src/backend/observed.rs",
+        &["Between", "Device"],
+        "callers describe a run and a GPU by them, to estimate times",
+    ),
     ("crates/rustwarp/src/backend/occupancy.rs", &["Question"], "callers construct it"),
     ("crates/rustwarp/src/backend/options.rs", &["Checkers", "Simulation"], GROWS),
     ("crates/rustwarp/src/backend/sampling.rs", &["Sampling"], "callers construct it"),

@@ -1,7 +1,7 @@
 //! The page's contents: numbers and sentences, the same in every output format.
 
 use crate::kernels::{Family, Row};
-use rustwarp::backend::{Analysis, Counters, Device};
+use rustwarp::backend::{Analysis, Between, Counters, Device};
 use serde::Serialize;
 
 /// Number of source lines that are shown for a variant.
@@ -45,9 +45,9 @@ pub struct Variant {
     pub bytes: u64,
     /// The launches.
     pub launches: Vec<Analysis>,
-    /// Number of copies within device memory between the launches.
+    /// Steps between the launches.
     #[serde(skip)]
-    pub copies: u32,
+    pub between: Between,
     /// The most expensive lines of the longest launch.
     pub lines: Vec<Line>,
 }
@@ -108,28 +108,29 @@ impl Page {
         let next = last.and_then(|at| infos.get(at + 1)).map(|info| format!("{}: {}", info.name, info.idea));
         let explain = |row: Row| {
             let counters = row.counters.unwrap_or_default();
-            Variant::new(&row.variant, idea(&row.variant), row.verified, counters, row.launches, row.copies)
+            Variant::new(&row.variant, idea(&row.variant), row.verified, counters, row.launches, row.between)
         };
         Self { title, n, shape, device, variants: rows.into_iter().map(explain).collect(), next }
     }
 }
 
 impl Variant {
-    /// Makes a variant's entry from the observations of a run. `copies` are device-to-device copies between the
-    /// launches.
+    /// Makes a variant's entry from the observations of a run.
     pub fn new(
         name: &str,
         idea: &str,
         verified: Option<bool>,
         counters: Counters,
         launches: Vec<Analysis>,
-        copies: u32,
+        between: Between,
     ) -> Self {
         let longest = launches.iter().max_by(|a, b| a.time.kernel_us.total_cmp(&b.time.kernel_us));
         let kernels: f64 = launches.iter().map(|launch| launch.time.kernel_us).sum();
         let (next, first) = launches.first().map_or((0.0, 0.0), |launch| launch.time.launch_us);
-        let behind = launches.len().saturating_sub(1) as f64 + f64::from(copies);
-        let time_us = kernels + first + next * behind;
+        let behind = launches.len().saturating_sub(1) as f64 + f64::from(between.copies);
+        let (copy, kib) = launches.first().map_or((0.0, 0.0), |launch| launch.time.host_us);
+        let host: f64 = between.host.iter().map(|&bytes| copy + kib * bytes as f64 / 1024.0).sum();
+        let time_us = kernels + first + next * behind + host;
         let bytes = launches.iter().map(|launch| launch.read_bytes + launch.written_bytes).sum();
         let lines = longest.map_or(Vec::new(), |launch| launch.lines.iter().take(LINES).map(Line::new).collect());
         Self {
@@ -143,7 +144,7 @@ impl Variant {
             bytes,
             lines,
             launches,
-            copies,
+            between,
         }
     }
 
@@ -152,7 +153,7 @@ impl Variant {
         self.launches.iter().map(|launch| launch.time.kernel_us).sum()
     }
 
-    /// Time of launching the kernels and of the copies between them, in microseconds.
+    /// Time of launching the kernels, and of the copies and the host's work between them, in microseconds.
     pub fn launching_us(&self) -> f64 {
         self.time_us - self.kernels_us()
     }
@@ -168,12 +169,16 @@ impl Variant {
     /// The parts of the estimate in one line, which add up to it.
     pub fn parts(&self) -> String {
         let count = |n: usize, one: &str, several: &str| format!("{n} {}", if n == 1 { one } else { several });
-        let copies = match self.copies {
+        let copies = match self.between.copies {
             0 => String::new(),
             n => format!(" and {}", count(n as usize, "copy", "copies")),
         };
+        let host = match self.between.host.len() {
+            0 => String::new(),
+            n => format!(", and {} on the host", count(n, "step", "steps")),
+        };
         format!(
-            "{:.1} us in kernels, and {:.1} us for {}{copies}",
+            "{:.1} us in kernels, and {:.1} us for {}{copies}{host}",
             self.kernels_us(),
             self.launching_us(),
             count(self.launches.len(), "launch", "launches")
@@ -187,9 +192,7 @@ impl Variant {
             0 | 1 => "the kernel".to_owned(),
             n => format!("the longest of {n} kernels"),
         };
-        format!(
-            "{which} takes {kernel:.1} us: these overlap, so the slowest decides (memory and latency add up in part)"
-        )
+        format!("{which} takes {kernel:.1} us, in which warps wait")
     }
 
     /// The longest launch.
@@ -237,11 +240,11 @@ pub fn limit_in_words(name: &str) -> &'static str {
         "latency" => "waiting: too few loads in flight, too many steps that depend on each other",
         "issue" => "issuing instructions",
         "shared" => "wavefronts of shared memory",
-        "cache" => "sectors through the first-level cache",
+        "cache" => "requests to the caches",
         "barriers" => "block barriers",
         "blocks" => "starting blocks, one after the other",
-        "atomics" => "atomics on the same address",
-        "arithmetic" => "floating-point units",
+        "atomics" => "atomics on the same lines",
+        "arithmetic" => "arithmetic units",
         _ => "nothing in particular",
     }
 }
@@ -251,25 +254,28 @@ pub(super) mod tests {
     use super::*;
 
     /// A variant of launches that take these times.
-    pub fn variant(name: &str, kernels: &[f64], copies: u32) -> Variant {
+    pub fn variant(name: &str, kernels: &[f64], copies: u32, host: &[u64]) -> Variant {
         let launch = |us: &f64| {
             let mut analysis = Analysis::default();
             analysis.time.kernel_us = *us;
             analysis.time.launch_us = (1.0, 3.0);
+            analysis.time.host_us = (20.0, 1.0);
             analysis
         };
         let launches = kernels.iter().map(launch).collect();
-        Variant::new(name, "", Some(true), Counters::default(), launches, copies)
+        Variant::new(name, "", Some(true), Counters::default(), launches, Between { copies, host: host.to_vec() })
     }
 
     #[test]
     fn the_parts_add_up() {
-        let slow = variant("slow", &[10.0, 2.0], 1);
+        let slow = variant("slow", &[10.0, 2.0], 1, &[]);
         assert_eq!(slow.time_us, 12.0 + 3.0 + 2.0);
         assert_eq!(slow.parts(), "12.0 us in kernels, and 5.0 us for 2 launches and 1 copy");
         assert_eq!(slow.limited_by(), limit_in_words(""));
         assert!(slow.heading_of_limits().starts_with("the longest of 2 kernels takes 10.0 us"));
-        let short = variant("short", &[1.0], 0);
+        let waits = variant("waits", &[1.0], 0, &[2048]);
+        assert_eq!(waits.parts(), "1.0 us in kernels, and 25.0 us for 1 launch, and 1 step on the host");
+        let short = variant("short", &[1.0], 0, &[]);
         assert_eq!(short.parts(), "1.0 us in kernels, and 3.0 us for 1 launch");
         assert_eq!(short.limited_by(), "launching (3.0 of 4.0 us)");
         assert!(short.heading_of_limits().starts_with("the kernel takes 1.0 us"));

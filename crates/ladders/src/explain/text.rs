@@ -151,7 +151,7 @@ mod tests {
             fp32_gflops: 1.0,
             fp64_gflops: 1.0,
         };
-        let variants = names.iter().map(|name| variant(name, &[10.0, 2.0], 0)).collect();
+        let variants = names.iter().map(|name| variant(name, &[10.0, 2.0], 0, &[])).collect();
         Page { title: "reduce".to_owned(), n: 1, shape: String::new(), device, variants, next: None }
     }
 

@@ -6,7 +6,7 @@ use super::variant::{Role, RungId};
 use crate::bench::{Plan, Timing};
 use crate::compare::Verdict;
 use crate::error::Result;
-use rustwarp::backend::{Analysis, Backend, Counters, Module, Observed};
+use rustwarp::backend::{Analysis, Backend, Between, Counters, Module, Observed};
 use rustwarp::diagnostic::Diagnostic;
 use rustwarp::element::Value;
 use rustwarp::tensor::Tensor;
@@ -139,9 +139,9 @@ pub struct Row {
     /// Explanations of the launches, on a device that explains them.
     #[serde(skip)]
     pub launches: Vec<Analysis>,
-    /// Number of copies within device memory in one run.
+    /// Steps between the launches of one run.
     #[serde(skip)]
-    pub copies: u32,
+    pub between: Between,
 }
 
 impl Row {
@@ -195,7 +195,7 @@ impl Row {
             findings: Vec::new(),
             output: None,
             launches: Vec::new(),
-            copies: 0,
+            between: Between::default(),
         }
     }
 
@@ -223,7 +223,7 @@ impl Row {
             self.counters = Some(observed.counters);
             self.findings = observed.findings;
             self.launches = observed.launches;
-            self.copies = observed.copies;
+            self.between = observed.between;
         }
     }
 

@@ -1,14 +1,16 @@
-//! Explanation of a launch's time: its cost by source line, the limiting resource of a device, and an estimate of the
+//! Explanation of a launch's time: its cost by source line, what its warps wait for on a device, and an estimate of the
 //! time.
 //!
-//! Run with [`Config::trace`](crate::Config), then call [`analyse`]. The estimate serves to compare variants of a
-//! kernel, not to predict microseconds: see [`Time`] for the model and `costs` for its constants. On an H200 it ranks
-//! the rungs of this project's reduction ladder in their measured order; a test checks this.
+//! Run with [`Config::trace`](crate::Config), then call [`analyse`]. The estimate replays what the trace recorded on a
+//! model of one multiprocessor: see [`Time`], and `costs` for the constants. Tests compare it with an H200's times of
+//! this project's ladders.
 
+mod busiest;
 mod costs;
 mod lines;
+mod replay;
+mod subject;
 mod time;
-mod timeline;
 
 pub use costs::Costs;
 pub use lines::Line;
@@ -93,16 +95,17 @@ pub fn analyse(
         ));
     };
     let shared_bytes = launch.dynamic_shared + static_shared(program, report);
+    let registers = launch.registers.unwrap_or_else(|| registers(program, launch.entry, costs));
     let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product();
-    let demand = Demand { threads: threads as u32, registers: launch.registers.unwrap_or(0), shared_bytes };
+    let demand = Demand { threads: threads as u32, registers, shared_bytes };
     let fits = occupancy(profile, &demand);
-    let subject = time::Subject {
+    let subject = subject::Subject {
         program,
         profile,
         blocks: launch.grid.iter().map(|&n| u64::from(n)).product(),
         occupancy: &fits,
+        shared_bytes,
         counters: &report.counters,
-        instructions: &report.instructions,
         traced,
     };
     let time = time::estimate(&subject, costs);
@@ -123,10 +126,19 @@ pub fn analyse(
         occupancy_limits: fits.limits.iter().map(ToString::to_string).collect(),
         time,
         lines,
-        activity: traced.warps.iter().map(|warp| activity(&warp.steps)).collect(),
+        activity: traced
+            .blocks
+            .first()
+            .map_or_else(Vec::new, |block| block.warps.iter().map(|warp| activity(&warp.steps)).collect()),
         banks: traced.banks.iter().max_by_key(|banks| weight(banks)).map(|banks| heat(program, banks)),
         sectors,
     })
+}
+
+/// Estimates the registers that ptxas gives a thread.
+fn registers(program: &Program, entry: &str, costs: &Costs) -> u32 {
+    let live = crate::occupancy::estimate_registers(program, entry).unwrap_or(0);
+    if live <= 40 { live } else { ((f64::from(live) * costs.register_ratio) as u32).max(40) }
 }
 
 /// Sort key: conflicts before traffic, because an instruction with conflicts delays itself.

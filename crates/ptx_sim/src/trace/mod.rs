@@ -2,28 +2,38 @@
 //! accesses, the sectors of each request, and the memory accessed in total. Recorded if
 //! [`Config::trace`](crate::Config) is set; otherwise it has no cost.
 
+mod atomics;
 mod footprint;
+mod recording;
 
 use crate::count::{bypassing_sectors_of, sectors_of, wavefronts_of};
 use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Peek, Range, Site, Touch, Variable, no_shadow};
 use crate::program::{Order, Scope, Space};
 use crate::registers::LANES;
+use atomics::Atomics;
 use footprint::Footprint;
-use std::collections::{BTreeMap, HashMap};
+use recording::Recording;
+use std::collections::BTreeMap;
+
+pub use atomics::Contention;
+pub use recording::{BlockTrace, Step, WarpTrace};
 
 /// Options of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Trace {
-    /// `%ctaid` of the block whose instructions are recorded individually.
-    pub block: [u32; 3],
+    /// Which blocks are recorded, instruction by instruction: those whose number, `%ctaid.x` fastest, is a multiple of
+    /// this. With a device's number of multiprocessors they are the blocks that one of them gets.
+    pub every: u32,
+    /// Maximum number of recorded warps; the first block and the last one are always recorded.
+    pub warps: u32,
     /// Maximum number of recorded instructions per warp; further ones are only counted.
     pub steps: u32,
 }
 
 impl Default for Trace {
     fn default() -> Self {
-        Self { block: [0; 3], steps: 1 << 14 }
+        Self { every: 132, warps: 192, steps: 1 << 14 }
     }
 }
 
@@ -35,47 +45,14 @@ pub struct Traced {
     pub read_bytes: u64,
     /// Distinct bytes of global memory that were written or updated, in whole sectors.
     pub written_bytes: u64,
-    /// Largest number of atomic requests at one address of global memory.
-    pub hottest_address: u64,
-    /// Instructions of the recorded block, by warp.
-    pub warps: Vec<WarpTrace>,
+    /// Work of the atomics on global memory.
+    pub atomics: Contention,
+    /// The recorded blocks by their numbers; the first one is block 0.
+    pub blocks: Vec<BlockTrace>,
     /// Bank usage of the shared-memory instructions, in program order.
     pub banks: Vec<Banks>,
     /// Sectors of the global-memory loads and stores, in program order.
     pub sectors: Vec<Sectors>,
-}
-
-/// Recorded instructions of one warp.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct WarpTrace {
-    /// Instructions in order of execution.
-    pub steps: Vec<Step>,
-    /// Number of instructions executed, recorded or not.
-    pub total: u64,
-}
-
-/// One instruction executed by one warp.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Step {
-    /// Index into `Program::functions`.
-    pub function: u32,
-    /// Index into `Function::code`.
-    pub pc: u32,
-    /// Active lanes.
-    pub lanes: u32,
-    /// Wavefronts (shared memory) or sectors (global memory); 0 for other instructions.
-    pub units: u32,
-    /// State space that the instruction accessed; `None` if it accessed none of the three.
-    pub space: Option<Space>,
-}
-
-impl Step {
-    fn add(&mut self, space: Space, units: u32) {
-        self.units = units + if self.space == Some(space) { self.units } else { 0 };
-        self.space = Some(space);
-    }
 }
 
 /// Use of the banks of shared memory by one instruction.
@@ -104,9 +81,6 @@ pub struct Sectors {
     pub requests: Vec<u64>,
 }
 
-/// Limit on the distinct addresses of atomics; further addresses are not counted.
-const MOST_ADDRESSES: usize = 1 << 16;
-
 /// Returns the largest number of wavefronts of a request; 0 without requests.
 fn worst(wavefronts: &[u64; 33]) -> usize {
     wavefronts.iter().rposition(|&requests| requests > 0).unwrap_or(0)
@@ -121,27 +95,10 @@ pub(crate) struct Tracing {
     what: Trace,
     read: Footprint,
     written: Footprint,
-    hot: HashMap<u64, u64>,
+    atomics: Atomics,
     banks: BTreeMap<Site, (Words, [u64; 33])>,
     sectors: BTreeMap<Site, Vec<u64>>,
-    warps: Vec<WarpTrace>,
-}
-
-/// State of the recorded block while it runs: its warps, and their accesses since their last instructions were
-/// recorded.
-#[derive(Debug, Default)]
-pub(crate) struct Recording {
-    warps: Vec<WarpTrace>,
-    accesses: Vec<Vec<(u32, Space, u32)>>,
-}
-
-impl Recording {
-    /// Returns the last recorded step of a warp if it is this instruction: an instruction that ends a run accesses
-    /// memory after the run was reported. Other lanes may be about to execute the same instruction.
-    fn last(&mut self, warp: u32, site: Site, mask: u32) -> Option<&mut Step> {
-        let step = self.warps.get_mut(warp as usize)?.steps.last_mut()?;
-        ((step.function, step.pc) == (site.function, site.pc) && step.lanes & mask != 0).then_some(step)
-    }
+    blocks: Vec<BlockTrace>,
 }
 
 impl Tracing {
@@ -150,14 +107,15 @@ impl Tracing {
             what,
             read: Footprint::default(),
             written: Footprint::default(),
-            hot: HashMap::new(),
+            atomics: Atomics::default(),
             banks: BTreeMap::new(),
             sectors: BTreeMap::new(),
-            warps: Vec::new(),
+            blocks: Vec::new(),
         }
     }
 
-    pub fn finish(self) -> Traced {
+    pub fn finish(mut self) -> Traced {
+        self.blocks.sort_by_key(|block| block.number);
         let banks = self.banks.into_iter().map(|(site, (words, wavefronts))| {
             let Site { function, pc } = site;
             Banks { function, pc, words, wavefronts }
@@ -169,8 +127,8 @@ impl Tracing {
         Traced {
             read_bytes: self.read.bytes(),
             written_bytes: self.written.bytes(),
-            hottest_address: self.hot.values().copied().max().unwrap_or(0),
-            warps: self.warps,
+            atomics: self.atomics.contention(),
+            blocks: self.blocks,
             banks: banks.collect(),
             sectors: sectors.collect(),
         }
@@ -205,15 +163,7 @@ impl Tracing {
             self.read.touch(touch);
         }
         if touch.kind == AccessKind::Atomic {
-            let mut addresses: Vec<u64> = Vec::with_capacity(LANES);
-            crate::lanes::each(touch.mask, |lane| addresses.push(touch.addresses[lane]));
-            addresses.sort_unstable();
-            addresses.dedup();
-            for address in addresses {
-                if self.hot.len() < MOST_ADDRESSES || self.hot.contains_key(&address) {
-                    *self.hot.entry(address).or_default() += 1;
-                }
-            }
+            self.atomics.add(touch);
         } else {
             let requests = self.sectors.entry(touch.site).or_insert_with(|| vec![0; 65]);
             requests[sectors.min(64) as usize] += 1;
@@ -231,38 +181,17 @@ impl Observer for Tracing {
     }
 
     fn begin(&mut self, shape: &BlockShape) -> Self::Block {
-        (shape.block == self.what.block).then(|| {
-            let warps = shape.warps as usize;
-            Box::new(Recording { warps: vec![WarpTrace::default(); warps], accesses: vec![Vec::new(); warps] })
-        })
+        self.what.records(shape).then(|| Box::new(Recording::new(shape, self.what.steps)))
     }
 
     fn end(&mut self, block: Self::Block) {
-        if let Some(recording) = block {
-            self.warps = recording.warps;
-        }
+        self.blocks.extend(block.map(|recording| recording.finish()));
     }
 
     fn ran(&mut self, block: &mut Self::Block, warp: u32, from: Site, end: u32, active: u32) {
-        let Some(recording) = block else { return };
-        let (Some(trace), Some(accesses)) =
-            (recording.warps.get_mut(warp as usize), recording.accesses.get_mut(warp as usize))
-        else {
-            return;
-        };
-        // A copy writes when it is waited for, long after its instruction.
-        let mut pending = accesses.iter().filter(|(at, ..)| (from.pc..end).contains(at)).peekable();
-        for pc in from.pc..end {
-            trace.total += 1;
-            let mut step = Step { function: from.function, pc, lanes: active, units: 0, space: None };
-            while let Some((_, space, units)) = pending.next_if(|(at, ..)| *at == pc) {
-                step.add(*space, *units);
-            }
-            if trace.steps.len() < self.what.steps as usize {
-                trace.steps.push(step);
-            }
+        if let Some(recording) = block {
+            recording.ran(warp, from, end, active);
         }
-        accesses.clear();
     }
 
     fn touch(&mut self, block: &mut Self::Block, touch: &Touch<'_>) {
@@ -276,11 +205,8 @@ impl Observer for Tracing {
             Space::Local => 4,
             _ => return,
         };
-        let Some(recording) = block else { return };
-        if let Some(step) = recording.last(touch.warp, touch.site, touch.mask) {
-            step.add(touch.space, units);
-        } else if let Some(accesses) = recording.accesses.get_mut(touch.warp as usize) {
-            accesses.push((touch.site.pc, touch.space, units));
+        if let Some(recording) = block {
+            recording.touch(touch, units);
         }
     }
 
@@ -290,18 +216,15 @@ impl Observer for Tracing {
             requests[shown.min(64) as usize] -= 1;
             requests[taken.min(64) as usize] += 1;
         }
-        let recording = block.as_mut();
-        if let Some(step) = recording.and_then(|recording| recording.last(past.warp, past.site, past.mask)) {
-            step.units = taken;
+        if let Some(recording) = block {
+            recording.bypass(past, taken);
         }
     }
 
     fn absorb(&mut self, other: Self) {
         self.read.absorb(other.read);
         self.written.absorb(other.written);
-        for (address, count) in other.hot {
-            *self.hot.entry(address).or_default() += count;
-        }
+        self.atomics.absorb(other.atomics);
         for (site, (words, wavefronts)) in other.banks {
             let empty = || (Box::new([[0; 32]; LANES]), [0; 33]);
             let (mine, counts) = self.banks.entry(site).or_insert_with(empty);
@@ -314,9 +237,7 @@ impl Observer for Tracing {
             let mine = self.sectors.entry(site).or_insert_with(|| vec![0; 65]);
             mine.iter_mut().zip(requests).for_each(|(sum, more)| *sum += more);
         }
-        if self.warps.is_empty() {
-            self.warps = other.warps;
-        }
+        self.blocks.extend(other.blocks);
     }
     fn guarded(&mut self, _: Site, _: u32) {}
 

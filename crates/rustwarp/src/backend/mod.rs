@@ -35,7 +35,7 @@ pub use identity::{DeviceId, Module};
 pub use info::DeviceInfo;
 pub use interface::{Backend, Pitched};
 pub use memory::{Buffer, Memory, View, ViewMut};
-pub use observed::{Analysis, Counters, Device, Entry, Fidelity, Observed, SourceLine};
+pub use observed::{Analysis, Between, Counters, Device, Entry, Fidelity, Observed, SourceLine};
 pub(crate) use open::{adopt, open_asynchronous};
 pub use open::{entries, explaining, gpus, open, open_printing, simulator};
 pub use options::{

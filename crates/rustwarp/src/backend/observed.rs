@@ -32,8 +32,18 @@ pub struct Observed {
     pub fidelity: Vec<Fidelity>,
     /// Explanations of the launches, on a device that [`explaining`](super::explaining) opened.
     pub launches: Vec<Analysis>,
+    /// What happened between the launches.
+    pub between: Between,
+}
+
+/// Steps between the launches of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Between {
     /// Number of copies within device memory.
     pub copies: u32,
+    /// Bytes of each copy to the host after a launch that a copy from the host follows: results from which the host
+    /// computes something that it hands back.
+    pub host: Vec<u64>,
 }
 
 /// The properties of a device that estimates of time use.

@@ -53,6 +53,8 @@ struct Shared {
     /// The loaded modules with their names.
     modules: Mutex<Vec<(String, ptx_sim::Program)>>,
     observed: Mutex<Observed>,
+    /// Bytes that the host has read since the last launch.
+    read: Mutex<Option<u64>>,
     printed: Printed,
     /// Memory of each texture, by its handle.
     textures: Mutex<HashMap<u64, u64>>,
@@ -132,6 +134,7 @@ impl Sim {
             machine: Mutex::new(ptx_sim::Machine::new(config)),
             modules: Mutex::default(),
             observed: Mutex::default(),
+            read: Mutex::default(),
             printed,
             textures: Mutex::default(),
             graphs: Mutex::default(),
@@ -200,6 +203,9 @@ unsafe impl Backend for Sim {
     unsafe fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
         self.refuse_in_capture("copying from memory of the host")?;
         self.shared.check()?;
+        if let Some(bytes) = lock(&self.shared.read).take() {
+            lock(&self.shared.observed).between.host.push(bytes);
+        }
         // SAFETY: this function has the same contract.
         unsafe { self.initialise(address, bytes) }
     }
@@ -215,6 +221,9 @@ unsafe impl Backend for Sim {
     unsafe fn read(&self, address: u64, bytes: &mut [u8]) -> Result<()> {
         self.refuse_in_capture("copying to memory of the host")?;
         self.shared.check()?;
+        if !lock(&self.shared.observed).launches.is_empty() {
+            *lock(&self.shared.read) = Some(bytes.len() as u64);
+        }
         self.shared.read(address, bytes)
     }
 
@@ -275,6 +284,7 @@ unsafe impl Backend for Sim {
     }
 
     fn observed(&self) -> Option<Observed> {
+        *lock(&self.shared.read) = None;
         Some(std::mem::take(&mut *lock(&self.shared.observed)))
     }
 }
@@ -301,7 +311,7 @@ impl Shared {
     }
 
     fn copy(&self, to: u64, from: u64, bytes: u64) -> Result<()> {
-        lock(&self.observed).copies += 1;
+        lock(&self.observed).between.copies += 1;
         let mut buffer = vec![0; bytes as usize];
         self.read(from, &mut buffer)?;
         self.write(to, &buffer)

@@ -1,0 +1,104 @@
+//! The multiprocessor with the most blocks, which determines the time of a launch: the blocks that the trace recorded
+//! are replayed, and the others continue at their rate.
+
+use super::costs::Costs;
+use super::replay::{CAUSES, Rates, Setting, replay};
+use super::subject::Subject;
+use crate::program::{Op, Program};
+use crate::trace::{BlockTrace, Step};
+
+/// Bytes of the first-level cache and shared memory of a multiprocessor, and the least that the cache has.
+const L1_BYTES: u64 = 256 << 10;
+const LEAST_L1_BYTES: u64 = 16 << 10;
+
+/// Data of more than this many times the second-level cache finds its own data there, not that of others.
+const OWN: f64 = 4.0;
+
+/// Cycles of the busiest multiprocessor, and those of its warps by cause.
+pub fn cycles(subject: &Subject<'_>, costs: &Costs) -> (f64, [f64; CAUSES]) {
+    let multiprocessors = subject.multiprocessors();
+    let blocks = subject.blocks.max(1);
+    let own = blocks.div_ceil(multiprocessors);
+    let chosen: Vec<&BlockTrace> =
+        subject.traced.blocks.iter().filter(|block| block.number.is_multiple_of(multiprocessors)).collect();
+    let resident = u64::from(subject.occupancy.blocks.max(1)).min(own) as u32;
+    let shared = u64::from(resident) * subject.shared_bytes;
+    let setting = Setting {
+        resident,
+        start: costs.block_start_ns * subject.clock() * blocks.min(multiprocessors) as f64,
+        cache_bytes: L1_BYTES.saturating_sub(shared).max(LEAST_L1_BYTES),
+        rates: rates(subject, &chosen, costs),
+    };
+    let replayed = replay(subject.program, &chosen, &setting, costs);
+    let mut cycles = replayed.ends.last().copied().unwrap_or(0.0).max(replayed.idle);
+    let recorded = replayed.ends.len() as u64;
+    if own > recorded && recorded > 0 {
+        // The rest continues at the rate of the second half of those that were recorded.
+        let half = replayed.ends[(recorded as usize - 1) / 2];
+        let rate = if recorded > 1 { (cycles - half) / (recorded / 2) as f64 } else { cycles / f64::from(resident) };
+        cycles += (own - recorded) as f64 * rate;
+    }
+    cycles += extra_of_the_last(subject, &setting, costs) + costs.block_cycles;
+    (cycles, replayed.causes)
+}
+
+/// Returns by how much the grid's last block takes longer alone than the first one, as where it adds up what the others
+/// left.
+fn extra_of_the_last(subject: &Subject<'_>, setting: &Setting, costs: &Costs) -> f64 {
+    let (Some(first), Some(last)) = (subject.traced.blocks.first(), subject.traced.blocks.last()) else { return 0.0 };
+    if last.number + 1 != subject.blocks || last.number == first.number {
+        return 0.0;
+    }
+    let alone = |block: &BlockTrace| {
+        let replayed = replay(subject.program, &[block], &Setting { resident: 1, ..*setting }, costs);
+        replayed.ends.last().copied().unwrap_or(0.0)
+    };
+    (alone(last) - alone(first)).max(0.0)
+}
+
+/// The share of memory that the multiprocessor has.
+fn rates(subject: &Subject<'_>, chosen: &[&BlockTrace], costs: &Costs) -> Rates {
+    let clock = subject.clock();
+    let blocks = subject.blocks.max(1);
+    let active = blocks.min(subject.multiprocessors()) as f64;
+    let share = subject.bandwidth(costs) / active / clock; // bytes per cycle
+    let l2 = (share * costs.l2_over_memory).min(costs.l2_bytes_per_cycle);
+    let l2_bytes = subject.profile.l2_bytes as f64;
+    let (read, written) = (subject.traced.read_bytes as f64, subject.traced.written_bytes as f64);
+    let moved = read + written;
+    // A cold cache holds data of others, of which a part is modified and has to be written back.
+    let others = if moved <= OWN * l2_bytes { l2_bytes } else { 0.0 };
+    let evicted = costs.modified * moved.min(others);
+    // Traffic with device memory per byte, where some bytes stay in the cache.
+    let traffic = |bytes: f64, stay: f64| {
+        if bytes > 0.0 { (bytes - stay + evicted * bytes / moved) / bytes } else { 1.0 }
+    };
+    let own = sectors(subject.program, chosen) as f64 * 32.0 * blocks as f64 / chosen.len().max(1) as f64;
+    Rates {
+        l2: 32.0 / l2,
+        dram: 32.0 / share,
+        line: costs.store_line_cycles.max(costs.store_line_ns * clock * active),
+        atomic: subject.atomics_ns(costs) * clock * active / subject.counters.global_atomics.max(1) as f64,
+        first: if own > 0.0 { (read / own).min(1.0) } else { 1.0 },
+        read: traffic(read, 0.0),
+        written: traffic(written, written.min(others)),
+    }
+}
+
+/// Number of different sectors that the blocks read.
+fn sectors(program: &Program, blocks: &[&BlockTrace]) -> usize {
+    let reads = |step: &&Step| {
+        let code = program.functions.get(step.function as usize).map(|function| &function.code);
+        code.and_then(|code| code.get(step.pc as usize)).is_some_and(|inst| !matches!(inst.op, Op::Store(_)))
+    };
+    let mut sectors: Vec<u64> = Vec::new();
+    for warp in blocks.iter().flat_map(|block| &block.warps) {
+        for step in warp.steps.iter().filter(reads) {
+            let (first, count) = step.sectors;
+            sectors.extend_from_slice(&warp.sectors[first as usize..(first + count) as usize]);
+        }
+    }
+    sectors.sort_unstable();
+    sectors.dedup();
+    sectors.len()
+}

@@ -1,0 +1,42 @@
+//! Accesses to memory.
+
+use super::Machine;
+use super::memory::Arrival;
+use super::warp::{Ready, Source};
+use crate::program::{Op, Order, Space};
+use crate::trace::Step;
+
+impl Machine<'_> {
+    /// Performs a warp's access; returns when its result is available.
+    pub(super) fn access(&mut self, warp: usize, step: &Step, now: f64) -> Ready {
+        let costs = self.costs;
+        let op = &self.program.functions[step.function as usize].code[step.pc as usize].op;
+        let (first, count) = step.sectors;
+        let sectors = &self.warps[warp].trace.sectors[first as usize..(first + count) as usize];
+        match step.space {
+            Some(Space::Shared) => {
+                let start = self.shared.max(now);
+                self.shared = start + f64::from(step.units.max(1)) * costs.wavefront_cycles;
+                let atomic = if matches!(op, Op::Atomic(_)) { costs.shared_atomic_cycles } else { 0.0 };
+                let at = self.shared + costs.shared_cycles + atomic;
+                Ready { arrival: Arrival { at, dram: 0.0, cache: start - now }, from: Source::Shared }
+            }
+            Some(Space::Global) => match op {
+                Op::Store(_) => {
+                    let at = self.memory.store(now, sectors) + costs.l2_cycles;
+                    Ready { arrival: Arrival { at, dram: 0.0, cache: 0.0 }, from: Source::Memory }
+                }
+                Op::Atomic(_) | Op::AtomicVector(_) => {
+                    let taken = self.memory.atomic(now, sectors);
+                    let at = taken + costs.global_atomic_cycles;
+                    Ready { arrival: Arrival { at, dram: 0.0, cache: taken - now }, from: Source::Atomic }
+                }
+                _ => {
+                    let cached = !matches!(op, Op::Load(load) if load.order != Order::Weak);
+                    Ready { arrival: self.memory.load(now, sectors, cached), from: Source::Memory }
+                }
+            },
+            _ => Ready::at(now + costs.l1_cycles),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Cost classes of instructions: the unit that executes one, the cycles that it is busy, and the latency of the result.
+//!
+//! Classes describe SASS, which the PTX does not show. A sum of two 64-bit integers is two instructions, an address
+//! conversion none, and a parameter is an operand in constant memory.
+
+use super::predicated::{Body, body};
+use crate::explain::Costs;
+use crate::isa::facts::{Latency, Work};
+use crate::program::{Async, Collective, Function, Op, Order, Scope, Space, Uses};
+
+/// The unit that executes an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// None: the instruction is not in the machine code.
+    Nothing,
+    /// A partition's arithmetic units, by the index of their queue.
+    Arithmetic(usize),
+    /// The exchange between lanes, which the partitions share.
+    Exchange,
+    /// Loads, stores and atomics; their cost depends on the access.
+    Memory,
+    /// A block barrier.
+    Barrier,
+    /// A fence, which waits for the warp's accesses.
+    Fence,
+}
+
+/// Queues of arithmetic units in a partition.
+pub(super) const QUEUES: usize = 4;
+const SINGLE: usize = 0;
+const DOUBLE: usize = 1;
+const INTEGER: usize = 2;
+const SPECIAL: usize = 3;
+
+/// The cost class of an instruction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Class {
+    pub unit: Unit,
+    /// Issue slots.
+    pub slots: f64,
+    /// Cycles that the unit is busy.
+    pub busy: f64,
+    /// Cycles until the result can be used.
+    pub latency: f64,
+    /// Cycles until the warp's next instruction can be issued.
+    pub holds: f64,
+}
+
+/// A function's classes and operands, by instruction.
+#[derive(Debug)]
+pub(super) struct Classes {
+    pub classes: Vec<Class>,
+    pub uses: Vec<Uses>,
+    /// For each branch, the code that becomes predicates.
+    pub bodies: Vec<Option<Body>>,
+    /// Number of registers.
+    pub registers: usize,
+}
+
+impl Classes {
+    pub fn of(function: &Function, costs: &Costs) -> Self {
+        let uses = Uses::of_all(function);
+        let mut classes: Vec<Class> = (0_u32..).zip(&uses).map(|(pc, uses)| class(function, pc, uses, costs)).collect();
+        let bodies: Vec<Option<Body>> = (0_u32..).zip(&uses).map(|(pc, _)| body(function, pc)).collect();
+        for (class, _) in classes.iter_mut().zip(&bodies).filter(|(_, body)| body.is_some()) {
+            class.holds = 1.0;
+        }
+        let registers = uses.iter().flat_map(|uses| uses.sets.iter().chain(&uses.reads)).max();
+        Self { classes, bodies, registers: registers.map_or(0, |&most| most as usize + 1), uses }
+    }
+}
+
+fn class(function: &Function, pc: u32, uses: &Uses, costs: &Costs) -> Class {
+    let Some(inst) = function.code.get(pc as usize) else { return nothing() };
+    let facts = function.facts(pc);
+    let unit = |unit| Class { unit, slots: 1.0, busy: 1.0, latency: costs.alu_cycles, holds: 1.0 };
+    match &inst.op {
+        Op::Nothing | Op::ConvertAddress { .. } => nothing(),
+        Op::Load(access) if access.space == Space::Param => nothing(),
+        Op::Branch { .. } | Op::BranchIndexed { .. } => {
+            Class { holds: costs.branch_cycles, ..unit(Unit::Arithmetic(INTEGER)) }
+        }
+        Op::Barrier { .. } => unit(Unit::Barrier),
+        Op::Fence(order, scope) => match (order, scope) {
+            (_, Scope::Cta) | (Order::Relaxed, _) => unit(Unit::Arithmetic(INTEGER)),
+            _ => unit(Unit::Fence),
+        },
+        Op::Collective { kind: Collective::Sync, .. } => unit(Unit::Arithmetic(INTEGER)),
+        Op::Collective { .. } => Class { latency: costs.shuffle_cycles, ..unit(Unit::Exchange) },
+        Op::Load(_) | Op::Store(_) | Op::Atomic(_) | Op::AtomicVector(_) | Op::Discard { .. } | Op::Texture(_) => {
+            unit(Unit::Memory)
+        }
+        Op::Async(op) => match **op {
+            Async::Copy { .. } | Async::Bulk { .. } | Async::Tensor { .. } | Async::Remote { .. } => unit(Unit::Memory),
+            _ => unit(Unit::Arithmetic(INTEGER)),
+        },
+        _ => arithmetic(function, facts.work, facts.latency, uses, costs),
+    }
+}
+
+fn nothing() -> Class {
+    Class { unit: Unit::Nothing, slots: 0.0, busy: 0.0, latency: 0.0, holds: 0.0 }
+}
+
+fn arithmetic(function: &Function, work: Work, latency: Latency, uses: &Uses, costs: &Costs) -> Class {
+    let of = |queue, busy: f64, latency| Class { unit: Unit::Arithmetic(queue), slots: 1.0, busy, latency, holds: 1.0 };
+    let long = |register: &u32| (function.rows.w32..function.rows.w32 + function.rows.w64).contains(register);
+    if latency == Latency::Special {
+        return Class { slots: costs.special_slots, ..of(SPECIAL, 4.0, costs.special_cycles) };
+    }
+    match work {
+        Work::F64(_) => of(DOUBLE, costs.double_busy, costs.double_cycles),
+        Work::F32(_) | Work::F16(_) => of(SINGLE, 1.0, costs.alu_cycles),
+        // A product of 32-bit numbers with 64 bits is one instruction.
+        Work::Integer(_) if uses.sets.iter().any(long) && uses.reads.iter().any(long) => {
+            Class { slots: 2.0, ..of(INTEGER, 2.0 * costs.integer_busy, costs.alu_cycles + 2.0) }
+        }
+        Work::Integer(_) => of(INTEGER, costs.integer_busy, costs.alu_cycles),
+        Work::Product => of(SPECIAL, 16.0, 33.0),
+        Work::None => of(INTEGER, costs.integer_busy, costs.alu_cycles),
+    }
+}

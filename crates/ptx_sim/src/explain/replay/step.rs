@@ -1,0 +1,186 @@
+//! One instruction of one warp: when it can be issued, what it waited for, and what it does to the units.
+
+use super::class::{Class, Unit};
+use super::predicated::Body;
+use super::warp::{Ready, Source};
+use super::window::MERGED;
+use super::{Cause, Machine, Time};
+use crate::explain::replay::class::Classes;
+use crate::program::Space;
+use crate::trace::Step;
+use std::cmp::Reverse;
+
+/// Cycles of work that may wait before the memory units until warps have to wait.
+const QUEUED: f64 = 64.0;
+/// The same for stores, which are buffered.
+const BUFFERED: f64 = 512.0;
+
+/// When an instruction can be issued, and the reasons.
+struct Turn {
+    /// When its operands are there.
+    operands: f64,
+    /// The operand that is there last.
+    wait: Ready,
+    /// When the partition's scheduler is free too.
+    turn: f64,
+    /// When the unit is free too.
+    issued: f64,
+}
+
+impl Machine<'_> {
+    /// Runs a warp until another one is earlier; returns the end of its block if it was the last warp.
+    pub(super) fn run(&mut self, now: f64, index: usize) -> Option<f64> {
+        loop {
+            let Some((step, joined, next)) = self.next_step(index) else { return self.end(index) };
+            let classes = &self.classes[&step.function];
+            let class = classes.classes[step.pc as usize];
+            if joined || class.unit == Unit::Nothing {
+                self.pass_on(index, &step, joined);
+                continue;
+            }
+            // Code that the warp skips is issued all the same where it becomes predicates.
+            let skips = |body: &&Body| !next.is_some_and(|next| body.code.contains(&next));
+            let body = classes.bodies[step.pc as usize].as_ref().filter(skips);
+            let (skipped, wavefronts) =
+                body.map_or((0.0, 0.0), |body| (body.code.len() as f64, f64::from(body.shared)));
+            let turn = self.turn(index, &step, &class);
+            let issued = turn.issued;
+            self.blame(index, &step, &class, &turn);
+            if issued > now && self.heap.peek().is_some_and(|Reverse((Time(other), _))| *other < issued) {
+                self.heap.push(Reverse((Time(issued), index)));
+                return None;
+            }
+            let warp = &mut self.warps[index];
+            warp.next += 1;
+            warp.last = issued;
+            warp.free = issued + class.holds + skipped;
+            self.issue[warp.partition] = issued + class.slots + skipped;
+            if wavefronts > 0.0 {
+                self.shared = self.shared.max(issued) + wavefronts * self.costs.wavefront_cycles;
+            }
+            if class.unit == Unit::Barrier {
+                self.arrive(index, issued);
+                return None;
+            }
+            self.execute(index, &step, &class, issued);
+        }
+    }
+
+    /// Returns the next step of a warp, whether it is part of the one before, and the instruction that follows in the
+    /// PTX's order.
+    fn next_step(&mut self, index: usize) -> Option<(Step, bool, Option<u32>)> {
+        let warp = &mut self.warps[index];
+        if warp.next == warp.window.len() {
+            warp.base += warp.next;
+            let rest = warp.trace.steps.get(warp.base..)?;
+            let first = rest.first()?;
+            let function = self.program.functions.get(first.function as usize)?;
+            let classes = self.classes.entry(first.function).or_insert_with(|| Classes::of(function, self.costs));
+            warp.window = self.windows.next(function, classes, rest);
+            warp.next = 0;
+            warp.ready.entry(first.function).or_insert_with(|| vec![Ready::default(); classes.registers]);
+        }
+        let entry = *warp.window.get(warp.next)?;
+        let number = warp.base + usize::from(entry & !MERGED);
+        let next = warp.trace.steps.get(number + 1).map(|step| step.pc);
+        Some((*warp.trace.steps.get(number)?, entry & MERGED != 0, next))
+    }
+
+    /// Passes over an instruction that is not in the machine code, or is part of the one before it: its results are
+    /// available when its operands, or the other's results, are.
+    fn pass_on(&mut self, index: usize, step: &Step, joined: bool) {
+        let uses = &self.classes[&step.function].uses[step.pc as usize];
+        let warp = &mut self.warps[index];
+        warp.next += 1;
+        let result = warp.result;
+        let Some(registers) = warp.ready.get_mut(&step.function) else { return };
+        let operands = uses.reads.iter().map(|&at| registers[at as usize]);
+        let latest = operands.max_by(|a, b| a.arrival.at.total_cmp(&b.arrival.at)).unwrap_or_default();
+        let value = if joined { result } else { latest };
+        uses.sets.iter().for_each(|&at| registers[at as usize] = value);
+    }
+
+    fn turn(&self, index: usize, step: &Step, class: &Class) -> Turn {
+        let warp = &self.warps[index];
+        let (mut operands, mut wait) = (warp.free, Ready::default());
+        for &register in &self.classes[&step.function].uses[step.pc as usize].reads {
+            let ready = warp.ready[&step.function][register as usize];
+            if ready.arrival.at > operands {
+                (operands, wait) = (ready.arrival.at, ready);
+            }
+        }
+        let turn = operands.max(self.issue[warp.partition]);
+        let unit = match class.unit {
+            Unit::Arithmetic(queue) => self.queues[warp.partition][queue],
+            Unit::Exchange => self.exchange,
+            Unit::Memory if step.space == Some(Space::Shared) => self.shared - QUEUED,
+            Unit::Memory => {
+                let atomics = self.memory.atomics - self.costs.atomic_queue_cycles;
+                (self.memory.requests - QUEUED).max(self.memory.stores - BUFFERED).max(atomics)
+            }
+            Unit::Nothing | Unit::Barrier | Unit::Fence => 0.0,
+        };
+        Turn { operands, wait, turn, issued: turn.max(unit) }
+    }
+
+    /// Puts the cycles that the warp now has to wait down to causes, from the last one back. It may have to wait longer
+    /// when its time has come, because others were faster.
+    fn blame(&mut self, index: usize, step: &Step, class: &Class, turn: &Turn) {
+        let blamed = std::mem::replace(&mut self.warps[index].blamed, turn.issued);
+        let mut gap = (turn.issued - blamed).max(0.0);
+        let mut blame = |cause: Cause, cycles: f64| {
+            let part = cycles.clamp(0.0, gap);
+            gap -= part;
+            self.causes[cause as usize] += part;
+        };
+        let unit = match class.unit {
+            Unit::Memory if step.space == Some(Space::Shared) => Cause::Shared,
+            Unit::Memory if self.memory.atomics > self.memory.stores => Cause::Atomics,
+            Unit::Memory => Cause::Cache,
+            _ => Cause::Arithmetic,
+        };
+        blame(unit, turn.issued - turn.turn);
+        blame(Cause::Issue, turn.turn - turn.operands);
+        let arrival = turn.wait.arrival;
+        match turn.wait.from {
+            Source::Arithmetic => {}
+            Source::Memory => {
+                blame(Cause::Memory, arrival.dram);
+                blame(Cause::Cache, arrival.cache);
+            }
+            Source::Shared => blame(Cause::Shared, arrival.cache),
+            Source::Atomic => blame(Cause::Atomics, arrival.cache),
+        }
+        blame(Cause::Latency, f64::INFINITY);
+    }
+
+    fn execute(&mut self, index: usize, step: &Step, class: &Class, issued: f64) {
+        let partition = self.warps[index].partition;
+        let done = match class.unit {
+            Unit::Arithmetic(queue) => {
+                self.queues[partition][queue] = issued + class.busy;
+                Ready::at(issued + class.latency)
+            }
+            Unit::Exchange => {
+                self.exchange = issued + class.busy;
+                Ready::at(issued + class.latency)
+            }
+            Unit::Memory => self.access(index, step, issued),
+            Unit::Fence => {
+                let warp = &mut self.warps[index];
+                warp.free = (issued + self.costs.fence_cycles).max(warp.settled);
+                Ready::default()
+            }
+            Unit::Barrier | Unit::Nothing => Ready::default(),
+        };
+        let warp = &mut self.warps[index];
+        warp.result = done;
+        if matches!(done.from, Source::Memory | Source::Atomic) {
+            warp.settled = warp.settled.max(done.arrival.at);
+        }
+        let sets = &self.classes[&step.function].uses[step.pc as usize].sets;
+        if let Some(registers) = warp.ready.get_mut(&step.function) {
+            sets.iter().for_each(|&at| registers[at as usize] = done);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The order of instructions in machine code. ptxas moves loads to the front of a stretch of code without jumps, so
+//! that their latencies overlap, and unrolls short loops by four; a warp's recorded instructions are in the order of
+//! the PTX.
+
+use super::class::Classes;
+use crate::program::{Function, Op, Order, Space};
+use crate::registers::{File, Slot};
+use crate::trace::Step;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Iterations of a loop that are one stretch, and the most loads and instructions of one.
+const ITERATIONS: u32 = 4;
+const LOADS: usize = 16;
+const LENGTH: usize = 512;
+/// Mark of an instruction that is part of the one before it, in an order.
+pub(super) const MERGED: u16 = 1 << 15;
+/// 32-bit registers for values that are loaded early.
+const REGISTERS: u32 = 64;
+
+/// The orders that were computed so far, by the instructions of a stretch.
+#[derive(Debug, Default)]
+pub(super) struct Windows {
+    known: HashMap<Vec<u32>, Rc<[u16]>>,
+    pcs: Vec<u32>,
+}
+
+impl Windows {
+    /// Returns the order of the next stretch of a warp's steps, as offsets.
+    pub fn next(&mut self, function: &Function, classes: &Classes, steps: &[Step]) -> Rc<[u16]> {
+        let length = length(function, classes, steps);
+        self.pcs.clear();
+        self.pcs.push(steps[0].function);
+        self.pcs.extend(steps[..length].iter().map(|step| step.pc));
+        if let Some(known) = self.known.get(&self.pcs) {
+            return Rc::clone(known);
+        }
+        let order: Rc<[u16]> = order(function, classes, &self.pcs[1..]).into();
+        self.known.insert(self.pcs.clone(), Rc::clone(&order));
+        order
+    }
+}
+
+/// Returns the number of steps up to the next jump; a loop's jump to its start continues the stretch a few times.
+fn length(function: &Function, classes: &Classes, steps: &[Step]) -> usize {
+    let first = steps[0];
+    let (mut iterations, mut loads, mut plain) = (1, 0, true);
+    for (at, step) in steps.iter().enumerate() {
+        if step.function != first.function {
+            return at.max(1);
+        }
+        let pc = step.pc as usize;
+        let Some(inst) = function.code.get(pc) else { return at + 1 };
+        loads += usize::from(width(&inst.op).is_some());
+        match inst.op {
+            Op::Branch { target } if classes.bodies[pc].is_none() => {
+                let next = steps.get(at + 1).map(|next| next.pc);
+                let again = plain && target == first.pc && next == Some(target) && iterations < ITERATIONS;
+                if !again || loads + loads / iterations as usize > LOADS {
+                    return at + 1;
+                }
+                iterations += 1;
+            }
+            Op::Pure(..) | Op::Load(_) | Op::Store(_) | Op::ConvertAddress { .. } | Op::Nothing | Op::Branch { .. } => {
+            }
+            // Loops with these are not unrolled, but the instructions do not end a stretch.
+            Op::Collective { .. } | Op::Matrix(_) | Op::Atomic(_) => plain = false,
+            _ => return at + 1,
+        }
+        if at + 1 == LENGTH {
+            return LENGTH;
+        }
+    }
+    steps.len()
+}
+
+/// 32-bit registers that a load fills; `None` for other instructions, and for loads that keep their place.
+fn width(op: &Op) -> Option<u32> {
+    match op {
+        Op::Load(access) if access.order == Order::Weak && access.space != Space::Param => {
+            let bytes = u32::from(access.bytes) * access.registers.len() as u32;
+            Some(bytes.div_ceil(4))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the order of a stretch: first the loads that need no other load, with what they need; then those that need
+/// these; then the rest.
+fn order(function: &Function, classes: &Classes, pcs: &[u32]) -> Vec<u16> {
+    let mut writer: HashMap<u32, usize> = HashMap::new();
+    let mut needs: Vec<Vec<usize>> = Vec::with_capacity(pcs.len());
+    let mut level = vec![0_u32; pcs.len()];
+    let mut stored = [false; 2];
+    // For each load, the instruction that sets its base address.
+    let mut writers: Vec<Option<usize>> = Vec::with_capacity(pcs.len());
+    let mut candidates: Vec<Option<u32>> = Vec::with_capacity(pcs.len());
+    for (at, &pc) in pcs.iter().enumerate() {
+        let uses = &classes.uses[pc as usize];
+        let op = &function.code[pc as usize].op;
+        let own: Vec<usize> = uses.reads.iter().filter_map(|register| writer.get(register).copied()).collect();
+        let above = own.iter().map(|&need| level[need] + u32::from(candidates[need].is_some())).max();
+        level[at] = above.unwrap_or(0);
+        let free = match op {
+            Op::Load(access) => match access.space {
+                Space::Global => access.non_coherent || !stored[0],
+                Space::Generic => !stored[0] && !stored[1],
+                _ => !stored[1],
+            },
+            _ => false,
+        };
+        candidates.push(width(op).filter(|_| free));
+        match op {
+            Op::Store(access) => match access.space {
+                Space::Global => stored[0] = true,
+                Space::Shared => stored[1] = true,
+                _ => stored = [true; 2],
+            },
+            Op::Atomic(_) | Op::Matrix(_) => stored = [true; 2],
+            Op::Collective { .. } => {}
+            Op::Load(access) if access.order != Order::Weak => stored = [true; 2],
+            _ => {}
+        }
+        writers.push(match op {
+            Op::Load(access) => {
+                let file = if access.address.narrow { File::Word } else { File::Long };
+                writer.get(&function.rows.number(file, access.address.base)).copied()
+            }
+            _ => None,
+        });
+        writer.extend(uses.sets.iter().map(|&register| (register, at)));
+        needs.push(own);
+    }
+    let merged = merged(function, pcs, &candidates, &writers);
+    let mut emitted = vec![false; pcs.len()];
+    let mut order = Vec::with_capacity(pcs.len());
+    let deepest = level.iter().copied().max().unwrap_or(0);
+    let mut registers = 0;
+    for depth in 0..=deepest {
+        for at in 0..pcs.len() {
+            let Some(width) = candidates[at].filter(|_| level[at] == depth && !emitted[at]) else { continue };
+            registers += width;
+            if registers > REGISTERS {
+                break;
+            }
+            emit(at, &needs, &mut emitted, &mut order);
+            for &other in merged.get(&at).into_iter().flatten() {
+                emit(other, &needs, &mut emitted, &mut order);
+                if let Some(last) = order.last_mut() {
+                    *last |= MERGED;
+                }
+            }
+        }
+    }
+    (0..pcs.len()).for_each(|at| emit(at, &needs, &mut emitted, &mut order));
+    order
+}
+
+/// Finds loads of neighbouring words of shared memory, which ptxas joins to one of 8 or 16 bytes: by the first one, the
+/// others.
+fn merged(
+    function: &Function,
+    pcs: &[u32],
+    candidates: &[Option<u32>],
+    writers: &[Option<usize>],
+) -> HashMap<usize, Vec<usize>> {
+    let mut places: HashMap<(Slot, Option<usize>, i64), usize> = HashMap::new();
+    let word = |at: usize| match &function.code[pcs[at] as usize].op {
+        Op::Load(access) if access.space == Space::Shared && access.bytes == 4 && candidates[at] == Some(1) => {
+            Some((access.address.base, writers[at], access.address.offset))
+        }
+        _ => None,
+    };
+    for at in 0..pcs.len() {
+        word(at).map(|place| places.entry(place).or_insert(at));
+    }
+    let mut found = HashMap::new();
+    for at in 0..pcs.len() {
+        let Some((base, writer, offset)) = word(at) else { continue };
+        let next = |step: i64| places.get(&(base, writer, offset + step)).copied();
+        let group: Vec<usize> = match (offset % 16, offset % 8) {
+            (0, _) => (1..4).map_while(|word| next(4 * word)).collect(),
+            (_, 0) if next(-8).is_none() || next(-4).is_none() => next(4).into_iter().collect(),
+            _ => continue,
+        };
+        // Two or four words, not three.
+        let count = if group.len() == 2 { 1 } else { group.len() };
+        if count > 0 {
+            found.insert(at, group[..count].to_vec());
+        }
+    }
+    found
+}
+
+/// Emits an instruction after those that it needs.
+fn emit(at: usize, needs: &[Vec<usize>], emitted: &mut [bool], order: &mut Vec<u16>) {
+    if std::mem::replace(&mut emitted[at], true) {
+        return;
+    }
+    needs[at].iter().for_each(|&need| emit(need, needs, emitted, order));
+    order.push(at as u16);
+}
