@@ -94,6 +94,12 @@ impl Cut {
         Ok(Self { range, chunk, piece: chunk.div_ceil(pieces.max(1)), slots, readers, writers })
     }
 
+    /// The same range in chunks of whole rows, as many as fit the chunk, and at least one.
+    pub fn of_rows(self, row: usize) -> Self {
+        let row = row.max(1);
+        Self { chunk: (self.chunk / row).max(1) * row, ..self }
+    }
+
     /// Number of chunks.
     pub fn chunks(&self) -> u64 {
         if self.chunk == 0 { 0 } else { (self.range.end - self.range.start).div_ceil(self.chunk as u64) }
