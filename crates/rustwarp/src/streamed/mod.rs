@@ -16,7 +16,7 @@
 //! Every operation takes a [`Source`], which is read at positions, and a range of its elements, so that several devices
 //! can each take a part of one file; results of neighbouring ranges are merged as the operation's text says.
 //!
-//! - *Pipeline*: threads read pieces of at most 8 MiB to pinned memory; a stream of its own copies each piece to its
+//! - *Pipeline*: threads read pieces of at most 2 MiB to pinned memory; a stream of its own copies each piece to its
 //!   place in a chunk of device memory; kernels work on a chunk in the device's own stream once all of its pieces are
 //!   there. All of it runs at the same time, on three chunks by default, so the slowest part determines the speed: the
 //!   disk or page cache, the bus, or the kernels. [`scan()`] and [`matmul()`] copy and write their results at
@@ -41,6 +41,8 @@ mod scan;
 mod settings;
 mod sink;
 mod source;
+#[cfg(target_os = "linux")]
+mod turns;
 
 pub use cut::default_chunk;
 pub use dot::dot;

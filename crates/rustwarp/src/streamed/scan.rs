@@ -30,8 +30,8 @@ const RESULTS: usize = 2;
 /// - *Determinism*: bits fixed by the number of elements and the chunk, on every device.
 ///
 /// # Errors
-/// Those of [`reduce()`](super::reduce()); [`Error::Stream`] for results that cannot be written, of which others may
-/// have been.
+/// Those of [`reduce()`](super::reduce()); [`Error::Stream`](crate::Error::Stream) for results that cannot be written,
+/// of which others may have been.
 pub fn scan<O: Op<T>, T: Element>(
     device: &Device,
     source: &dyn Source,
