@@ -91,6 +91,51 @@ fn scans_are_written_in_chunks() {
     assert_eq!(names, 4, "no temporary file is left");
 }
 
+/// A folder with A of 70 x 33, B of 33 x 41, and a matrix of f64.
+fn matrices() -> (tempfile::TempDir, impl Fn(&str) -> String + use<>) {
+    let (folder, path) = folder(&[]);
+    let numbers = |count: usize| -> Vec<f32> { (0..count).map(|i| (i * 7 % 31) as f32 - 15.0).collect() };
+    for (name, shape) in [("a.npy", [70, 33]), ("b.npy", [33, 41])] {
+        let matrix = Tensor::new(&shape, Array::F32(numbers(shape[0] * shape[1]))).unwrap();
+        input::write(&folder.path().join(name), &matrix).unwrap();
+    }
+    input::write(&folder.path().join("f64.npy"), &Tensor::new(&[33, 2], Array::F64(vec![0.5; 66])).unwrap()).unwrap();
+    (folder, path)
+}
+
+#[test]
+fn products_are_written_in_chunks() {
+    let (folder, path) = matrices();
+    let (a, b) = (path("a.npy"), path("b.npy"));
+    let args = ["matmul", "--input", &a, "--input", &b];
+    let [one, group, loaded] = ["one.npy", "group.npy", "loaded.npy"].map(&path);
+    object(&[&args[..], &["--variant", "best", "--output", &loaded], &SIM].concat(), 0);
+    for (gpus, output) in [(&[][..], &one), (&["--gpus", "3"], &group)] {
+        let row = object(&[&args[..], gpus, &STREAM, &SIM, &["--output", output]].concat(), 0);
+        assert_eq!((&row["verified"], &row["output"]), (&true.into(), &Value::from(output.as_str())), "{row}");
+        assert_eq!(row["shape"], serde_json::json!([70, 41, 33]));
+        assert_eq!((&row["variant"], &row["n"]), (&"best, streamed".into(), &(70 * 33).into()));
+        assert_eq!(std::fs::read(output).unwrap(), std::fs::read(&loaded).unwrap(), "{gpus:?}");
+    }
+    let row = object(&[&args[..], &["--stream", "--no-verify"], &SIM].concat(), 0);
+    assert_eq!((&row["verified"], &row["output"]), (&Value::Null, &Value::Null));
+
+    let before = std::fs::read_dir(folder.path()).unwrap().count();
+    let refused = |more: &[&str], words: &[&str]| {
+        refused_in_a_line(&[&["matmul"], more, &["--stream", "--device", "sim"]].concat(), 2, words);
+    };
+    refused(&["--input", &a, "--input", &a], &["70x33 of f32", "as many columns as B has rows"]);
+    refused(&["--input", &a, "--input", &path("f64.npy")], &["one type", "33x2 of f64"]);
+    refused(&["--input", &a], &["one file for each"]);
+    for (option, word) in [("--transpose-b", "as they are stored"), ("--tile", "--tile has no meaning")] {
+        let value = if option == "--tile" { &["small"][..] } else { &[] };
+        refused(&[&args[1..], &[option], value].concat(), &[word]);
+    }
+    refused(&[&args[1..], &["--dtype", "bf16"]].concat(), &["--stream multiplies f32 and f64"]);
+    refused(&[&args[1..], &["--output", &path("c.csv")]].concat(), &["c.csv", ".npy"]);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), before, "no output is left");
+}
+
 #[test]
 fn an_unverified_row_says_so() {
     let (_folder, path) = folder(&[("i.npy", i32s())]);

@@ -1,7 +1,9 @@
 //! Streamed operations on the simulator, against a line of plain Rust each.
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
+use rustwarp::element::Value;
 use rustwarp::histogram::{Bins, Letter};
+use rustwarp::matmul::Real;
 use rustwarp::reduce::{Max, Min, Op, Sum};
 use rustwarp::scan::Kind;
 use rustwarp::streamed::{self, Chunk, FilePart, Progress, Settings, Sink, Source};
@@ -24,7 +26,7 @@ fn chunks(bytes: u64) -> Settings<'static> {
 
 /// Small whole numbers, so that float sums are exact in any order.
 fn numbers<T: Element>(n: usize) -> Vec<T> {
-    (0..n).map(|i| T::round(rustwarp::element::Value::Int((i * 7 % 31) as i128 - 15))).collect()
+    (0..n).map(|i| T::round(Value::Int((i * 7 % 31) as i128 - 15))).collect()
 }
 
 fn whole<T>(values: &[T]) -> Range<u64> {
@@ -117,7 +119,7 @@ fn scans<O: Op<T>, T: Element>(kind: Kind) {
         let values = numbers::<T>(n);
         let bytes: &[u8] = bytemuck::cast_slice(&values);
         let sink = Mutex::new(vec![0_u8; bytes.len()]);
-        let carry = T::round(rustwarp::element::Value::Int(3));
+        let carry = T::round(Value::Int(3));
         let total = streamed::scan::<O, T>(&device, &bytes, whole(&values), kind, carry, &sink, &chunks(chunk));
         let mut so_far = carry;
         let expected = values.iter().map(|&x| {
@@ -200,6 +202,54 @@ fn a_file_is_summed_in_two_parts() -> Result<(), Box<dyn std::error::Error>> {
     std::fs::remove_file(&path)?;
     assert_eq!(sum, 10_000 * 10_001 / 2);
     Ok(())
+}
+
+/// A product of `m` x `n` x `k` in chunks of these bytes, written in two ranges of rows, against sums.
+fn product<T: Real>([m, n, k]: [usize; 3], chunk: u64) {
+    let device = sim();
+    let (a, b) = (numbers::<T>(m * k), numbers::<T>(k * n + 3)[3..].to_vec());
+    let float = |x: T| match x.value() {
+        Value::Float(x) => x,
+        Value::Int(x) => x as f64,
+    };
+    let element =
+        |i: usize| (0..k).map(|at| float(a[i / n * k + at]) * float(b[at * n + i % n])).fold(0.0, |sum, x| sum + x);
+    let expected: Vec<T> = (0..m * n).map(|i| <T as Element>::round(Value::Float(element(i)))).collect();
+    let sink = Mutex::new(vec![0xff_u8; m * n * size_of::<T>()]);
+    let factors: [&dyn Source; 2] = [&bytemuck::cast_slice::<T, u8>(&a), &bytemuck::cast_slice::<T, u8>(&b)];
+    for rows in [0..m as u64 / 3, m as u64 / 3..m as u64] {
+        streamed::matmul::<T>(&device, factors, rows, [n, k], &sink, &chunks(chunk)).expect("a product");
+    }
+    let result = sink.into_inner().expect("bytes");
+    assert!(result == bytemuck::cast_slice::<T, u8>(&expected), "{m}x{n}x{k} in chunks of {chunk} bytes");
+}
+
+#[test]
+fn products_of_matrices() {
+    for chunk in [16, 1000, 1 << 20] {
+        product::<f32>([70, 67, 40], chunk);
+        product::<f64>([9, 130, 33], chunk);
+    }
+    for [m, n, k] in [[0, 5, 3], [3, 0, 5], [5, 3, 0], [0, 0, 0], [1, 1, 1], [1, 300, 2], [300, 1, 2]] {
+        product::<f32>([m, n, k], 64);
+    }
+}
+
+#[test]
+fn matrices_that_are_not_there() {
+    let (device, bytes, sink) = (sim(), [0_u8; 48], Mutex::new(vec![0_u8; 48]));
+    let factors: [&dyn Source; 2] = [&&bytes[..], &&bytes[..]];
+    let product = |rows, sizes| {
+        let product = streamed::matmul::<f32>(&device, factors, rows, sizes, &sink, &Settings::default());
+        product.expect_err("too few elements")
+    };
+    // A of 4 x 3 or B of 3 x 4 fit, and one row or column more does not.
+    assert!(streamed::matmul::<f32>(&device, factors, 0..4, [4, 3], &sink, &Settings::default()).is_err(), "64 bytes");
+    streamed::matmul::<f32>(&device, factors, 1..3, [4, 3], &sink, &Settings::default()).expect("two rows of 16 bytes");
+    assert!(matches!(product(0..5, [4, 3]), Error::Mismatch(_)));
+    assert!(matches!(product(0..3, [5, 3]), Error::Mismatch(_)));
+    assert!(matches!(product(0..u64::MAX / 4, [4, 3]), Error::Argument(_)));
+    assert!(matches!(product(0..3, [usize::MAX / 4, 3]), Error::Argument(_)));
 }
 
 /// Bytes of which one cannot be read.

@@ -32,6 +32,12 @@ pub enum Kind {
     Exclusive,
 }
 
+/// Number of elements in front of those of a part of a scan, which continues the parts before: identities, and at last
+/// the carry. They fill 16 bytes, so that kernels read the part at multiples of 16 bytes.
+pub(crate) const fn head<T>() -> usize {
+    16 / size_of::<T>()
+}
+
 /// Running sums.
 ///
 /// # Errors

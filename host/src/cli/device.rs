@@ -3,7 +3,7 @@
 use super::stdout;
 use ladders::error::Result;
 use ladders::kernels::Family;
-use rustwarp::backend::{self, Backend, Checks, Choice, Module, Printed};
+use rustwarp::backend::{self, Backend, Checks, Choice, DeviceInfo, Module, Printed};
 use rustwarp::diagnostic::note;
 use rustwarp::ptx::{self, Image};
 use std::path::PathBuf;
@@ -29,6 +29,21 @@ pub(super) fn open(choice: Choice, checks: Checks, printed: Printed) -> Result<B
         Checks::On(_) => note("using the simulator: check always does"),
     }
     Ok(device)
+}
+
+/// Properties of the device that [`open`] would open; those of the simulator if there is none.
+pub(super) fn info(choice: Choice) -> Result<DeviceInfo> {
+    let number = match choice {
+        Choice::Sim => return Ok(backend::simulator()),
+        Choice::Gpu(number) => number,
+        // `auto`, and what may follow.
+        _ => 0,
+    };
+    let gpus = match backend::gpus() {
+        Err(rustwarp::Error::NoDevice(_)) => Vec::new(),
+        gpus => gpus?,
+    };
+    Ok(gpus.into_iter().nth(number as usize).unwrap_or_else(backend::simulator))
 }
 
 /// The source of a family's PTX.

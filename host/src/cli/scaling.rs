@@ -21,13 +21,13 @@ use std::path::PathBuf;
 #[group(skip)]
 pub(super) struct Options {
     /// What to measure: reduce (sum of f32), histogram (u8, 256 bins), scan (i32), matmul (f32, by rows), all-reduce
-    /// (f32, 8 bytes to 4 GiB) [default: all]
+    /// (f32, 8 bytes to 4 GiB), copies of pinned memory to-device, to-host and both-ways [default: all]
     #[arg(value_parser = subject, value_name = "SUBJECT")]
     subjects: Vec<Subject>,
     /// The largest number of GPUs, or all
     #[arg(long, value_name = "N|all", default_value = "all")]
     gpus: Count,
-    /// Elements: of each GPU in weak scaling, of all in strong scaling
+    /// Elements: of each GPU in weak scaling, of all in strong scaling; bytes that each GPU copies in a direction
     #[arg(long, value_parser = size::parse, default_value = "2^30")]
     n: u64,
     /// Side of the matrices of matmul, whose rows the GPUs divide

@@ -8,10 +8,10 @@ use ladders::error::{Error, Result};
 use ladders::input::{self, size};
 use ladders::kernels::{BEST, Family};
 use ladders::streamed::{self, Events, Place, Progress, Request};
-use rustwarp::backend::{Checks, human, require_host_memory};
+use rustwarp::backend::{Checks, DeviceInfo, human, require_host_memory};
 use rustwarp::diagnostic::note;
 use rustwarp::{Device, Group};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How the input is streamed.
@@ -35,7 +35,7 @@ pub(super) fn command(family: &Family, command: Command) -> Command {
     command
         .arg(flag("stream").requires("input").help(
             "Read .npy files or raw elements in chunks while the device works on them: for inputs larger than its \
-             memory. A single .npy file that does not fit is always read so",
+             memory. .npy files that do not fit are always read so",
         ))
         .arg(
             Arg::new("chunk").long("chunk").value_name("BYTES").requires("stream").value_parser(size::parse).help(
@@ -48,7 +48,11 @@ pub(super) fn command(family: &Family, command: Command) -> Command {
 /// How to stream, if that was requested or the input does not fit.
 pub(super) fn chosen(family: &Family, options: &family::Options, matches: &ArgMatches) -> Result<Option<Options>> {
     if !streamed::streams(family) {
-        return Ok(None);
+        // Products of narrow types are those of another family, under the name of one that has the option.
+        return match matches.try_get_one::<bool>("stream") {
+            Ok(Some(true)) => Err(Error::Usage("--stream multiplies f32 and f64: leave it or --dtype out".to_owned())),
+            _ => Ok(None),
+        };
     }
     if !matches.get_flag("stream") {
         let reason = too_large(family, options)?;
@@ -68,38 +72,42 @@ pub(super) fn chosen(family: &Family, options: &family::Options, matches: &ArgMa
     Ok(Some(Options { chunk, unverified }))
 }
 
-/// Why a single `.npy` file does not fit in the memory of this machine or of the device; `None` if it fits, or another
-/// reason prevents streaming.
+/// Why `.npy` files do not fit in the memory of this machine or of the device; `None` if they fit, or another reason
+/// prevents streaming.
 fn too_large(family: &Family, options: &family::Options) -> Result<Option<String>> {
     /// Bytes below which every device has room.
     const SMALL: u64 = 1 << 30;
 
-    let [path] = options.data.input.as_slice() else { return Ok(None) };
-    let is_npy = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
+    let paths = &options.data.input;
+    let is_npy = |path: &PathBuf| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
     let any = ["all", BEST].contains(&options.variant.as_str()) && options.block.is_none() && options.grid.is_none();
-    let bytes = path.metadata().map_or(0, |about| about.len());
-    if !is_npy || !any || bytes < SMALL || options.ptx.ptx.is_some() || options.ptx.arch.is_some() {
+    let bytes = paths.iter().map(|path| path.metadata().map_or(0, |about| about.len())).fold(0, u64::saturating_add);
+    if !paths.iter().all(is_npy) || !any || options.ptx.ptx.is_some() || options.ptx.arch.is_some() {
         return Ok(None);
     }
-    // A file that cannot be streamed is judged by the run that loads it.
+    // Files that cannot be streamed are judged by the run that loads them.
     let request = request(family, options, family.op(options.op.as_deref())?, Options::default());
-    if streamed::open(&request).is_err() {
+    let Ok(inputs) = streamed::open(&request) else { return Ok(None) };
+    let needed = inputs.bytes().saturating_add(inputs.result_bytes(&request));
+    if needed < SMALL {
         return Ok(None);
     }
+    let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    let names = names.join(" and ");
     // A file is read, and then converted.
-    let name = path.display();
-    if let Err(error) = require_host_memory(bytes.saturating_mul(2), &format!("loading {name}"), "") {
+    if let Err(error) = require_host_memory(bytes.saturating_mul(2), &format!("loading {names}"), "") {
         return Ok(Some(error.to_string().trim_end_matches(": ").to_owned()));
     }
-    let free = rustwarp::backend::open(options.device.device, Checks::Bounds)?.0.free_memory()?;
-    Ok(beyond_device(bytes, is_of_chunks(family), free).map(|reason| format!("{name} {reason}")))
+    let reason = beyond_device(needed, &device::info(options.device.device)?);
+    Ok(reason.map(|reason| format!("the work on {names} {reason}")))
 }
 
-/// Why an input of this size, with a result of the same size if there is one, does not fit in free device memory.
-fn beyond_device(bytes: u64, has_result: bool, free: u64) -> Option<String> {
-    let needed = bytes.saturating_mul(if has_result { 2 } else { 1 });
-    let text = || format!("needs {} of device memory, of which {} are free", human(needed), human(free));
-    (needed > free).then(text)
+/// Why operands and result of this size do not fit in a device's memory.
+fn beyond_device(needed: u64, info: &DeviceInfo) -> Option<String> {
+    // The driver has a part of a GPU's memory; what a simulator has is in this machine's memory twice.
+    let room = if info.is_gpu() { info.memory - info.memory / 16 } else { info.memory / 2 };
+    let text = || format!("needs {} of device memory, and {} has {}", human(needed), info.device, human(info.memory));
+    (needed > room).then(text)
 }
 
 /// Runs the family on the device that the options name.
@@ -169,13 +177,8 @@ fn request<'a>(family: &'a Family, options: &'a family::Options, op: &'static st
         settings: &options.settings,
         chunk: how.chunk,
         verify: !how.unverified,
-        output: options.output.as_deref().filter(|_| is_of_chunks(family)),
+        output: options.output.as_deref().filter(|_| streamed::writes(family)),
     }
-}
-
-/// Whether the result is as long as the input, so that it is written in chunks, too.
-fn is_of_chunks(family: &Family) -> bool {
-    family.name == ladders::kernels::scan::FAMILY.name
 }
 
 /// Streams the files, and adds the row. Returns whether no result is wrong.
@@ -188,7 +191,7 @@ fn stream(
 ) -> Result<bool> {
     let op = family.op(options.op.as_deref())?;
     if let Some(path) = &options.output {
-        if is_of_chunks(family) && path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("npy")) {
+        if streamed::writes(family) && path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("npy")) {
             let text = format!("--stream writes a result as .npy, which {} is not: change the name", path.display());
             return Err(Error::Usage(text));
         }
@@ -204,7 +207,11 @@ fn stream(
     };
     let bar = bar(inputs.bytes());
     let begun = |path: &Path| report.unfinished(path);
-    let progress = |progress: Progress| bar.set_position(progress.done);
+    let progress = |progress: Progress| {
+        // More than the files have where they are read several times.
+        bar.set_length(progress.total);
+        bar.set_position(progress.done);
+    };
     let outcome = streamed::run(place, &request, &inputs, &Events { begun: &begun, progress: &progress });
     bar.finish_and_clear();
     if let Err(Error::Fault(fault)) = &outcome {
@@ -245,9 +252,13 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_said_with_both_sizes() {
-        assert_eq!(beyond_device(100, false, 100), None);
-        let reason = beyond_device(3 << 30, false, 2 << 30).expect("a reason");
-        assert_eq!(reason, "needs 3.0 GiB of device memory, of which 2.0 GiB are free");
-        assert!(beyond_device(60, true, 100).is_some() && beyond_device(u64::MAX, true, 100).is_some());
+        let mut info = rustwarp::backend::simulator();
+        info.memory = 2 << 30;
+        assert_eq!(beyond_device(1 << 30, &info), None);
+        let reason = beyond_device(3 << 30, &info).expect("a reason");
+        assert_eq!(reason, "needs 3.0 GiB of device memory, and sim has 2.0 GiB");
+        info.sm = Some(90);
+        assert_eq!(beyond_device(3 << 29, &info), None);
+        assert!(beyond_device(2 << 30, &info).is_some(), "the driver has a part");
     }
 }

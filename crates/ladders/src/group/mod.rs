@@ -8,6 +8,7 @@ pub mod sample;
 pub mod scaling;
 
 mod solvers;
+mod transfers;
 mod wall;
 
 pub use solvers::{FAMILIES, Solver};

@@ -16,6 +16,12 @@ pub enum Subject {
     Matmul,
     /// Sum of f32 of all ranks, on all ranks.
     AllReduce,
+    /// Copies of pinned memory to the devices.
+    ToDevice,
+    /// Copies to pinned memory of the host.
+    ToHost,
+    /// Copies in both directions at the same time.
+    BothWays,
 }
 
 /// What stays the same when the number of GPUs grows.
@@ -39,7 +45,8 @@ pub struct Sample {
     pub scaling: Scaling,
     /// Number of GPUs.
     pub gpus: u32,
-    /// Elements of all GPUs; for a product the rows of A; for an all-reduce the bytes of each GPU.
+    /// Elements of all GPUs; for a product the rows of A; for an all-reduce the bytes of each GPU;
+    /// for copies the bytes of all GPUs and directions.
     pub n: u64,
     /// Rows and columns of B, for a product; else 0.
     #[serde(default)]
@@ -54,7 +61,16 @@ pub struct Sample {
 
 impl Subject {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Reduce, Self::Histogram, Self::Scan, Self::Matmul, Self::AllReduce];
+    pub const ALL: [Self; 8] = [
+        Self::Reduce,
+        Self::Histogram,
+        Self::Scan,
+        Self::Matmul,
+        Self::AllReduce,
+        Self::ToDevice,
+        Self::ToHost,
+        Self::BothWays,
+    ];
 
     /// Name on the command line.
     pub fn name(self) -> &'static str {
@@ -64,6 +80,9 @@ impl Subject {
             Self::Scan => "scan",
             Self::Matmul => "matmul",
             Self::AllReduce => "all-reduce",
+            Self::ToDevice => "to-device",
+            Self::ToHost => "to-host",
+            Self::BothWays => "both-ways",
         }
     }
 
@@ -77,7 +96,7 @@ impl Subject {
         let (n, side) = (n as f64, side as f64);
         match self {
             Self::Reduce => 4.0 * n,
-            Self::Histogram => n,
+            Self::Histogram | Self::ToDevice | Self::ToHost | Self::BothWays => n,
             Self::Scan => 8.0 * n,
             Self::Matmul => 2.0 * n * side * side,
             Self::AllReduce => 0.0,
@@ -92,6 +111,7 @@ impl Subject {
             // All gather B, which is half of an all-reduce.
             Self::Matmul => 4.0 * side as f64 * side as f64 / 2.0,
             Self::AllReduce => n as f64,
+            Self::ToDevice | Self::ToHost | Self::BothWays => 0.0,
         }
     }
 }

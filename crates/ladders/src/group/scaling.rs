@@ -5,7 +5,7 @@
 //! start without waiting, divided by their number.
 
 use super::sample::{Sample, Scaling, Subject};
-use super::{described, wall};
+use super::{described, transfers, wall};
 use crate::bench::Timing;
 use crate::error::Result;
 use crate::input::generate::{generate, generate_with};
@@ -29,7 +29,7 @@ const MOST_CALLS: f64 = 500.0;
 pub struct Request {
     /// The subjects.
     pub subjects: Vec<Subject>,
-    /// Elements: of each GPU in weak scaling, of all GPUs in strong scaling.
+    /// Elements: of each GPU in weak scaling, of all GPUs in strong scaling. Bytes that each GPU copies in a direction.
     pub n: u64,
     /// Side of the matrices: in strong scaling of all three, in weak scaling on the largest number of GPUs.
     pub side: u64,
@@ -57,6 +57,16 @@ fn on_group(group: &Group, subject: Subject, request: &Request, emit: &mut dyn F
     let gpus = group.size() as u32;
     if subject == Subject::AllReduce {
         return if gpus == 1 { Ok(()) } else { all_reduces(group, request, emit) };
+    }
+    if matches!(subject, Subject::ToDevice | Subject::ToHost | Subject::BothWays) {
+        for part in [64, 8, 1] {
+            let bytes = (request.n / part).max(1) as usize;
+            let copied = transfers::time(group, subject, bytes, request.repeat)?;
+            let (n, time_ms, verified) = (copied.bytes, copied.time_ms, copied.verified);
+            let (scaling, side, device) = (Scaling::Size, 0, described(group));
+            emit(Sample { subject, scaling, gpus, n, side, time_ms, verified, device });
+        }
+        return Ok(());
     }
     let side = if subject == Subject::Matmul { request.side } else { 0 };
     let mut one = |n: u64, scalings: &[Scaling]| {
@@ -121,7 +131,7 @@ fn time(group: &Group, subject: Subject, [n, side]: [usize; 2], repeat: u32) -> 
             let mut run = || group.matmul(&a.values, &b.values, [n, side, side]).map(drop);
             Ok((measure(&mut run)?, verified))
         }
-        Subject::AllReduce => Ok((0.0, true)),
+        Subject::AllReduce | Subject::ToDevice | Subject::ToHost | Subject::BothWays => Ok((0.0, true)),
     }
 }
 

@@ -10,8 +10,9 @@ use crate::kernels::histogram::oracle::count;
 use crate::kernels::histogram::question::Question;
 use crate::kernels::reduce::oracle::Reference;
 use crate::kernels::spelling::{CHUNK, OP, STREAM};
-use crate::kernels::{Family, Oracle, Problem, Row, Settings, Wrong, dot, histogram, reduce, scan};
+use crate::kernels::{self, Family, Oracle, Problem, Row, Settings, Wrong, dot, histogram, reduce, scan};
 use input::Input;
+use judged::Outcome;
 use kernels_gpu::reduce::{Op, Sum};
 use reference::{Prefixes, Watched};
 use rustwarp::element::{Array, Dtype, Element, Scalar, Value};
@@ -26,7 +27,9 @@ use std::time::Instant;
 
 mod input;
 mod judged;
+mod matmul;
 mod place;
+mod product;
 mod reference;
 
 pub use place::Place;
@@ -51,7 +54,7 @@ pub struct Request<'a> {
     pub chunk: Option<u64>,
     /// Whether the result is compared with a reference.
     pub verify: bool,
-    /// The `.npy` file for the result of a scan.
+    /// The `.npy` file for the result, if the family [`writes`] it in chunks.
     pub output: Option<&'a Path>,
 }
 
@@ -65,7 +68,13 @@ pub struct Events<'a> {
 
 /// Whether the family can be streamed.
 pub fn streams(family: &Family) -> bool {
-    [reduce::FAMILY.name, dot::FAMILY.name, histogram::FAMILY.name, scan::FAMILY.name].contains(&family.name)
+    let others = [reduce::FAMILY.name, dot::FAMILY.name, histogram::FAMILY.name];
+    writes(family) || others.contains(&family.name)
+}
+
+/// Whether the family's result may be as long as its input, so that it is written in chunks, too.
+pub fn writes(family: &Family) -> bool {
+    [scan::FAMILY.name, kernels::matmul::FAMILY.name].contains(&family.name)
 }
 
 /// The opened operands of a request.
@@ -75,6 +84,16 @@ impl Inputs {
     /// Bytes of all operands.
     pub fn bytes(&self) -> u64 {
         self.0.iter().map(Source::bytes).sum()
+    }
+
+    /// Bytes of the result, if the family [`writes`] it in chunks.
+    pub fn result_bytes(&self, request: &Request<'_>) -> u64 {
+        if request.family.name != kernels::matmul::FAMILY.name {
+            return if writes(request.family) { self.bytes() } else { 0 };
+        }
+        let size = self.0.first().map_or(0, |input| input.dtype.size() as u64);
+        let elements = matmul::sizes(request, &self.0).map_or(0, |[m, n, _]| (m as u64).saturating_mul(n as u64));
+        elements.saturating_mul(size)
     }
 }
 
@@ -97,6 +116,10 @@ pub fn open(request: &Request<'_>) -> Result<Inputs> {
     }
     let open = |(path, operand): (&PathBuf, _)| input::open(path, family, operand, request.dtype);
     let inputs: Vec<_> = request.inputs.iter().zip(operands).map(open).collect::<Result<_>>()?;
+    if family.name == kernels::matmul::FAMILY.name {
+        matmul::sizes(request, &inputs)?;
+        return Ok(Inputs(inputs));
+    }
     let [first, rest @ ..] = inputs.as_slice() else { return Ok(Inputs(inputs)) };
     for other in rest {
         if other.dtype != first.dtype || other.elements != first.elements {
@@ -146,6 +169,9 @@ pub fn run(
             T => with_op!(request.family, request.op, O => (job.scan::<O, T>()?, None)),
             else => Err(request.family.no_kernel(dtype))
         ),
+        name if name == kernels::matmul::FAMILY.name => {
+            with_float!(request.family, dtype, T => Ok((job.matmul::<T>()?, None)))
+        }
         name if name == histogram::FAMILY.name => {
             let question = Question::new(request.settings, dtype)?;
             match dtype {
@@ -248,24 +274,30 @@ impl Job<'_> {
 
     fn scan<O: Op<T> + Reduces, T: Element>(&self) -> Result<Row> {
         let input = &self.inputs[0];
-        match self.request.output {
-            None => self.scan_to::<O, T>(None),
-            Some(path) => {
-                let shape: Vec<_> = input.shape.iter().map(|&n| n as usize).collect();
-                let header = crate::input::npy::header(T::DTYPE, &shape)
-                    .ok_or_else(|| Error::Usage(format!("NumPy has no {}", T::DTYPE)))?;
-                let write = |file: std::fs::File| {
-                    use std::io::Write;
-                    let failed = |source| Error::Write { path: path.to_owned(), source };
-                    (&file).write_all(&header).map_err(failed)?;
-                    self.scan_to::<O, T>(Some(FilePart::new(file, header.len() as u64, input.bytes())))
-                };
-                let keep = |row: &Row| row.verified != Some(false);
-                let mut row = crate::input::replace_at_positions(path, self.events.begun, write, keep)?;
-                row.output = (row.verified != Some(false)).then(|| path.to_owned());
-                Ok(row)
-            }
-        }
+        let shape: Vec<_> = input.shape.iter().map(|&n| n as usize).collect();
+        self.to_output(T::DTYPE, &shape, input.bytes(), |part| self.scan_to::<O, T>(part))
+    }
+
+    /// Calls `write` with the part of the output file that holds the elements, if there is an output file.
+    fn to_output(
+        &self,
+        dtype: Dtype,
+        shape: &[usize],
+        bytes: u64,
+        write: impl FnOnce(Option<FilePart>) -> Result<Row>,
+    ) -> Result<Row> {
+        let Some(path) = self.request.output else { return write(None) };
+        let header = crate::input::npy::header(dtype, shape);
+        let header = header.ok_or_else(|| Error::Usage(format!("NumPy has no {dtype}")))?;
+        let write = |file: std::fs::File| {
+            use std::io::Write;
+            (&file).write_all(&header).map_err(|source| Error::Write { path: path.to_owned(), source })?;
+            write(Some(FilePart::new(file, header.len() as u64, bytes)))
+        };
+        let keep = |row: &Row| row.verified != Some(false);
+        let mut row = crate::input::replace_at_positions(path, self.events.begun, write, keep)?;
+        row.output = (row.verified != Some(false)).then(|| path.to_owned());
+        Ok(row)
     }
 
     fn scan_to<O: Op<T> + Reduces, T: Element>(&self, part: Option<FilePart>) -> Result<Row> {
@@ -278,8 +310,7 @@ impl Job<'_> {
             Ok(())
         });
         let depth = self.place.scan_depth::<T>(input, input.elements, &settings)?;
-        let nowhere = Nowhere;
-        let to: &dyn Sink = part.as_ref().map_or(&nowhere, |part| part);
+        let to: &dyn Sink = part.as_ref().map_or(&Nowhere, |part| part);
         let judged = judged::Judged::<T>::new(input, &prefixes, exclusive, depth, to);
         let (source, sink): (&dyn Source, &dyn Sink) =
             if self.request.verify { (&watched, &judged) } else { (input, to) };
@@ -287,9 +318,9 @@ impl Job<'_> {
         let mut row = self.row();
         row.results = input.elements;
         if self.request.verify {
-            let (verdict, wrong) = judged.outcome();
-            (row.verified, row.error, row.wrong) = (Some(verdict.verified), Value::Float(verdict.error), wrong);
-            row.wrapped = judged.has_wrapped();
+            let Outcome { verdict, wrong, wrapped } = judged.outcome();
+            (row.verified, row.error) = (Some(verdict.verified), Value::Float(verdict.error));
+            (row.wrong, row.wrapped) = (wrong, wrapped);
         }
         Ok(row)
     }

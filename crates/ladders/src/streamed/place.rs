@@ -4,6 +4,7 @@ use crate::group::described;
 use rustwarp::dot::Real;
 use rustwarp::element::Element;
 use rustwarp::histogram::{Bins, Counted};
+use rustwarp::matmul::Real as Factor;
 use rustwarp::reduce::Op;
 use rustwarp::scan::Kind;
 use rustwarp::streamed::{self, Settings, Sink, Source, Total};
@@ -86,6 +87,19 @@ impl Place<'_> {
                 streamed::scan::<O, T>(device, source, 0..elements, kind, O::identity(), sink, settings).map(drop)
             }
             Self::Group(group) => group.scan_streamed::<O, T>(source, elements, kind, sink, settings),
+        }
+    }
+
+    pub(super) fn matmul<T: Factor>(
+        &self,
+        factors: [&dyn Source; 2],
+        [m, n, k]: [usize; 3],
+        sink: &dyn Sink,
+        settings: &Settings<'_>,
+    ) -> Result<()> {
+        match self {
+            Self::Device(device) => streamed::matmul::<T>(device, factors, 0..m as u64, [n, k], sink, settings),
+            Self::Group(group) => group.matmul_streamed::<T>(factors, [m, n, k], sink, settings),
         }
     }
 

@@ -5,11 +5,11 @@
 //! and are scanned with the elements. So a rank reads its elements twice and writes them once, all in 16-byte accesses.
 
 use super::devices::Group;
-use super::sharded::{Sharded, head};
+use super::sharded::Sharded;
 use crate::element::Element;
 use crate::error::Result;
 use crate::reduce::{Max, Min, Op, Sum};
-use crate::scan::{Kind, Plan};
+use crate::scan::{Kind, Plan, head};
 use crate::sync::lock;
 
 impl Group {

@@ -4,6 +4,7 @@ use super::devices::Group;
 use crate::backend::{View, ViewMut};
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
+use crate::scan::head;
 use bytemuck::Pod;
 use std::ops::Range;
 
@@ -21,13 +22,9 @@ pub struct Sharded<T> {
     pub(super) unit: usize,
     /// Rank of the first part.
     pub(super) first: usize,
-    /// The parts of the ranks of this process, each behind a [`head`].
+    /// The parts of the ranks of this process, each behind a [`head`]: scans begin with the elements of the ranks
+    /// before there.
     pub(super) parts: Vec<Buffer<T>>,
-}
-
-/// Number of elements in front of a part, which fill 16 bytes: scans begin with the elements of the ranks before there.
-pub(super) const fn head<T>() -> usize {
-    16 / size_of::<T>()
 }
 
 /// The first unit of each rank, and the number of all units.

@@ -12,6 +12,7 @@ use crate::dot::Real;
 use crate::element::{Element, Scalar};
 use crate::error::{Error, Result};
 use crate::histogram::{Bins, Counted};
+use crate::matmul::Real as Factor;
 use crate::reduce::{Op, Sum};
 use crate::scan::Kind;
 use crate::streamed::{self, Progress, Settings, Sink, Source, Total};
@@ -36,7 +37,7 @@ impl Group {
         self.agreed(what, || {
             let stop = AtomicBool::new(false);
             let source = self.guarded(source, &stop);
-            let own = self.each(elements, settings, &stop, |device, range, settings| {
+            let own = self.each(elements, settings, &stop, |_, device, range, settings| {
                 streamed::reduce::<O, T>(device, &source, range, settings)
             })?;
             self.total(own, O::identity(), O::combine)
@@ -59,7 +60,7 @@ impl Group {
             || {
                 let stop = AtomicBool::new(false);
                 let [a, b] = sources.map(|source| self.guarded(source, &stop));
-                let own = self.each(elements, settings, &stop, |device, range, settings| {
+                let own = self.each(elements, settings, &stop, |_, device, range, settings| {
                     streamed::dot::<T>(device, [&a, &b], range, settings)
                 })?;
                 self.total(own, Sum::identity(), Sum::combine)
@@ -86,7 +87,7 @@ impl Group {
             || {
                 let stop = AtomicBool::new(false);
                 let source = self.guarded(source, &stop);
-                let own = self.each(elements, settings, &stop, |device, range, settings| {
+                let own = self.each(elements, settings, &stop, |_, device, range, settings| {
                     streamed::histogram(device, &source, range, bins, settings)
                 })?;
                 let own = self.devices().zip(&own).map(|(device, counts)| device.upload(counts));
@@ -117,28 +118,52 @@ impl Group {
             let silent = Settings { progress: None, ..*settings };
             let stop = AtomicBool::new(false);
             let source = self.guarded(source, &stop);
-            let own = self.each(elements, &silent, &stop, |device, range, settings| {
+            let own = self.each(elements, &silent, &stop, |_, device, range, settings| {
                 streamed::reduce::<O, T>(device, &source, range, settings)
             })?;
             let values: Vec<T> = own.into_iter().map(|total| total.value).collect();
             let of_ranks = self.one_of_each(&values)?;
             let before = |rank: usize| of_ranks[..rank].iter().fold(O::identity(), |sum, &x| O::combine(sum, x));
-            let starts = self.starts(elements)?;
-            self.each(elements, settings, &stop, |device, range, settings| {
-                let rank = starts.iter().rposition(|start| *start == range.start).unwrap_or(0);
+            self.each(elements, settings, &stop, |rank, device, range, settings| {
                 streamed::scan::<O, T>(device, &source, range, kind, before(rank), sink, settings)
             })?;
             Ok(())
         })
     }
 
-    /// Does work for the range of each rank of this process, at the same time.
+    /// The product of A, `m` x `k`, and B, `k` x `n`, both row-major, as [`streamed::matmul`] computes it. Each rank
+    /// multiplies its range of the rows of A, and reads all of B. Each rank of a group of many processes writes its own
+    /// rows.
+    ///
+    /// # Errors
+    /// Those of [`streamed::matmul`], and [`Error::Group`] if ranks differ or end.
+    pub fn matmul_streamed<T: Factor>(
+        &self,
+        factors: [&dyn Source; 2],
+        [m, n, k]: [usize; 3],
+        sink: &dyn Sink,
+        settings: &Settings<'_>,
+    ) -> Result<()> {
+        self.agreed(
+            || format!("matmul_streamed of {m}x{n}x{k} {}", T::DTYPE),
+            || {
+                let stop = AtomicBool::new(false);
+                let [a, b] = factors.map(|source| self.guarded(source, &stop));
+                self.each(m as u64, settings, &stop, |_, device, rows, settings| {
+                    streamed::matmul::<T>(device, [&a, &b], rows, [n, k], sink, settings)
+                })?;
+                Ok(())
+            },
+        )
+    }
+
+    /// Does work for each rank of this process, with its number, its device and its range, at the same time.
     fn each<R: Send>(
         &self,
         elements: u64,
         settings: &Settings<'_>,
         stop: &AtomicBool,
-        work: impl Fn(&Device, Range<u64>, &Settings<'_>) -> Result<R> + Sync,
+        work: impl Fn(usize, &Device, Range<u64>, &Settings<'_>) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
         let limits = self.starts(elements)?;
         let Settings { chunk, slots, readers, writers, progress } = *settings;
@@ -152,7 +177,7 @@ impl Group {
         let run = |member: usize, noted: &dyn Fn(Progress)| {
             let rank = self.first + member;
             let settings = Settings { chunk, slots, readers, writers, progress: Some(noted) };
-            let result = work(&self.members[member].device, limits[rank]..limits[rank + 1], &settings);
+            let result = work(rank, &self.members[member].device, limits[rank]..limits[rank + 1], &settings);
             if result.is_err() {
                 stop.store(true, Ordering::Relaxed);
             }

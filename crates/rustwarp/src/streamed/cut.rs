@@ -9,8 +9,11 @@ use std::ops::Range;
 
 /// Bytes of a chunk where memory suffices: the bus needs a millisecond for it, and a launch a hundredth of that.
 const CHUNK: u64 = 64 << 20;
-/// Most bytes of a piece: large enough that reading and copying it take longer than starting both.
-const PIECE: usize = 8 << 20;
+/// Most bytes of a piece: large enough that reading and copying it take longer than starting both, and so small that
+/// all pinned memory stays in the processors' caches, and is pinned in milliseconds (`docs/decisions/streams.md`).
+const PIECE: usize = 2 << 20;
+/// Most threads that read by default.
+const READERS: usize = 12;
 /// Bytes below which a chunk is not cut into more pieces.
 const LEAST_PIECE: usize = 64 << 10;
 /// Bytes to which chunks are rounded, so that those of device memory start where kernels read 16 bytes at a time.
@@ -87,11 +90,17 @@ impl Cut {
             require_memory(device.backend(), chunk.checked_mul(chunks as u64), &what, "use smaller chunks")?;
         }
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let readers = settings.readers.unwrap_or(processors.min(16)).max(1);
+        let readers = settings.readers.unwrap_or(processors.min(READERS)).max(1);
         let writers = settings.writers.unwrap_or(processors.min(4)).max(1);
         let chunk = (chunk / size) as usize;
         let pieces = (chunk * size as usize).div_ceil(PIECE).max(readers.min(chunk * size as usize / LEAST_PIECE));
         Ok(Self { range, chunk, piece: chunk.div_ceil(pieces.max(1)), slots, readers, writers })
+    }
+
+    /// The same range in chunks of whole rows, as many as fit the chunk, and at least one.
+    pub fn of_rows(self, row: usize) -> Self {
+        let row = row.max(1);
+        Self { chunk: (self.chunk / row).max(1) * row, ..self }
     }
 
     /// Number of chunks.

@@ -16,11 +16,12 @@
 //! Every operation takes a [`Source`], which is read at positions, and a range of its elements, so that several devices
 //! can each take a part of one file; results of neighbouring ranges are merged as the operation's text says.
 //!
-//! - *Pipeline*: threads read pieces of at most 8 MiB to pinned memory; a stream of its own copies each piece to its
+//! - *Pipeline*: threads read pieces of at most 2 MiB to pinned memory; a stream of its own copies each piece to its
 //!   place in a chunk of device memory; kernels work on a chunk in the device's own stream once all of its pieces are
 //!   there. All of it runs at the same time, on three chunks by default, so the slowest part determines the speed: the
-//!   disk or page cache, the bus, or the kernels. [`scan()`] copies and writes its results at the same time, too.
-//! - *Memory*: [`Settings::slots`] chunks for every source, and two for the results of a scan. A chunk has
+//!   disk or page cache, the bus, or the kernels. [`scan()`] and [`matmul()`] copy and write their results at
+//!   the same time, too.
+//! - *Memory*: [`Settings::slots`] chunks for every source, and two for the results of a scan or a product. A chunk has
 //!   [`default_chunk`] bytes unless [`Settings::chunk`] says otherwise.
 //! - *Determinism*: results that depend on the order of additions have bits fixed by the range, the chunk and the grid.
 //! - *Errors*: a piece that cannot be read or written is an [`Error::Stream`](crate::Error::Stream) with its place and
@@ -31,16 +32,22 @@ mod crew;
 mod cut;
 mod dot;
 mod histogram;
+mod matmul;
+mod panel;
 mod pipeline;
 mod reduce;
+mod results;
 mod scan;
 mod settings;
 mod sink;
 mod source;
+#[cfg(target_os = "linux")]
+mod turns;
 
 pub use cut::default_chunk;
 pub use dot::dot;
 pub use histogram::histogram;
+pub use matmul::matmul;
 pub use pipeline::{Chunk, for_each_chunk};
 pub use reduce::reduce;
 pub use scan::{depth as scan_depth, scan};

@@ -1,27 +1,19 @@
 //! Scans of streamed elements: each chunk continues the one before.
 
-use super::crew::Crew;
 use super::cut::Cut;
 use super::pipeline::run;
 use super::reduce::planned;
+use super::results::Results;
 use super::settings::{Settings, Total};
 use super::sink::Sink;
 use super::source::Source;
 use crate::backend::{Handle, View};
 use crate::device::Device;
 use crate::element::Element;
-use crate::error::{Error, Result};
-use crate::pending::Pending;
-use crate::pinned::PinnedBuffer;
+use crate::error::Result;
 use crate::reduce::{Op, Sum};
-use crate::scan::{Kind, Plan};
+use crate::scan::{Kind, Plan, head};
 use std::ops::Range;
-
-/// Elements before those of a chunk: identities, and at last the carry. They are 16 bytes, so that kernels read the
-/// chunk at multiples of 16 bytes.
-const fn head<T>() -> usize {
-    16 / size_of::<T>()
-}
 
 /// Chunks of results on the device: one is written while another one is copied to the host.
 const RESULTS: usize = 2;
@@ -38,8 +30,8 @@ const RESULTS: usize = 2;
 /// - *Determinism*: bits fixed by the number of elements and the chunk, on every device.
 ///
 /// # Errors
-/// Those of [`reduce()`](super::reduce()); [`Error::Stream`] for results that cannot be written, of which others may
-/// have been.
+/// Those of [`reduce()`](super::reduce()); [`Error::Stream`](crate::Error::Stream) for results that cannot be written,
+/// of which others may have been.
 pub fn scan<O: Op<T>, T: Element>(
     device: &Device,
     source: &dyn Source,
@@ -50,19 +42,17 @@ pub fn scan<O: Op<T>, T: Element>(
     settings: &Settings<'_>,
 ) -> Result<Total<T>> {
     let cut = Cut::new::<T>(device, &[source], elements, settings, RESULTS)?;
+    // The head of a chunk has identities, and at last the carry.
     let head = head::<T>();
     // The results belong to the stream that computes: a copy of one waits for the work so far, and not for other
     // copies.
     let one = || device.uninit::<T>(head + cut.chunk);
     let mut results = (0..RESULTS).map(|_| one()).collect::<Result<Vec<_>>>()?;
     let mut carried = device.upload(&[carry])?;
-    let downloads = device.stream()?;
     let (mut plan, mut depth) = (None, 0);
 
     std::thread::scope(|scope| {
-        let write = |(first, pending): (u64, Pending<PinnedBuffer<T>>)| drain(sink, first, pending);
-        let mut writers = Crew::start(scope, cut.writers, "writer", write)?;
-        let mut unallocated = 2 * cut.writers + 2;
+        let mut written = Results::start(scope, device, sink, cut.piece, cut.writers)?;
         run::<T>(device, &[source], &cut, &vec![O::identity(); head], settings, |slots| {
             let end = head + slots.len;
             let (input, result) = (&slots.memory[0], &mut results[slots.number as usize % RESULTS]);
@@ -73,21 +63,9 @@ pub fn scan<O: Op<T>, T: Element>(
             carried.view_mut(..)?.copy_from(result.view(end - 1..end)?)?;
             // An element's exclusive result is the inclusive one of the element before: of the carry for the first.
             let start = if kind == Kind::Exclusive { head - 1 } else { head };
-            for piece in cut.pieces(slots.len) {
-                let memory = match unallocated {
-                    0 => writers.take().unwrap_or_else(|| Err(ended()))?,
-                    _ => PinnedBuffer::unspecified(device, cut.piece)?,
-                };
-                unallocated = unallocated.saturating_sub(1);
-                let from = result.view(start + piece.start..start + piece.end)?;
-                let pending = downloads.download_pinned(from, memory.with_len(piece.len()))?;
-                writers.give((slots.first + piece.start as u64, pending));
-            }
-            Ok(())
+            written.send(slots.first, result.view(start..start + slots.len)?)
         })?;
-        while let Some(written) = writers.take() {
-            written?;
-        }
+        written.finish()?;
         Ok(Total { value: carried.download()?[0], depth })
     })
 }
@@ -107,24 +85,10 @@ pub fn depth<T: Element>(
     Ok(cut.chunks() * plan.depth())
 }
 
-/// Waits for a piece of the result, and writes it.
-fn drain<T: Element>(sink: &dyn Sink, first: u64, pending: Pending<PinnedBuffer<T>>) -> Result<PinnedBuffer<T>> {
-    let memory = pending.wait()?;
-    let bytes: &[u8] = bytemuck::cast_slice(&memory);
-    let (offset, len) = (first * size_of::<T>() as u64, bytes.len());
-    let error = |source| Error::Stream { attempt: "write", bytes: len, offset, source };
-    sink.write_at(offset, bytes).map_err(error)?;
-    Ok(memory)
-}
-
 /// Copies elements in the stream of this handle, which need not be that of either memory.
 fn copy_in_stream_of<T>(device: &Device, from: View<'_, T>, to: View<'_, T>) -> Result<()> {
     debug_assert_eq!(from.bytes(), to.bytes());
     // SAFETY: both are memory of this device, of one size, and of two allocations.
     let copy = || unsafe { device.backend().copy(to.address(), from.address(), from.bytes()) };
     device.queue().work(&[from.reads(), to.writes()], copy)
-}
-
-fn ended() -> Error {
-    Error::Device("the threads that write have ended early".to_owned())
 }

@@ -7,7 +7,8 @@ pub struct Settings<'a> {
     pub chunk: Option<u64>,
     /// Chunks of each source that are on the device at a time, at least 2; 3 by default.
     pub slots: Option<usize>,
-    /// Threads that read; by default as many as this machine has processors, and at most 16.
+    /// Threads that read; by default as many as this machine has processors, and at most 12. On
+    /// Linux, 4 of those that read one file wait for its disk at a time.
     pub readers: Option<usize>,
     /// Threads that write results; by default as many as this machine has processors, and at most 4.
     pub writers: Option<usize>,

@@ -45,10 +45,17 @@ pub struct FilePart {
     file: File,
     offset: u64,
     bytes: u64,
+    /// Limits the threads that wait for the disk.
+    #[cfg(target_os = "linux")]
+    disk: super::turns::Turns,
     /// Held while the file's only position is in use.
     #[cfg(not(unix))]
     position: std::sync::Mutex<()>,
 }
+
+/// Threads that read from a disk at a time: more make the system read back and forth.
+#[cfg(target_os = "linux")]
+const AT_DISK: usize = 4;
 
 impl FilePart {
     /// The `bytes` bytes of the file from `offset` on.
@@ -57,6 +64,8 @@ impl FilePart {
             file,
             offset,
             bytes,
+            #[cfg(target_os = "linux")]
+            disk: super::turns::Turns::new(AT_DISK),
             #[cfg(not(unix))]
             position: std::sync::Mutex::default(),
         }
@@ -87,17 +96,35 @@ impl FilePart {
         if end <= self.bytes { self.offset.checked_add(offset) } else { None }
     }
 
-    #[cfg(unix)]
+    /// What the page cache has is read at once, by any number of threads.
+    #[cfg(target_os = "linux")]
     fn read(&self, place: u64, into: &mut [u8]) -> io::Result<()> {
-        // Of the pieces that several threads read, each is announced whole: reading ahead would not expect the jumps. A
-        // file system that takes no advice is read without it.
-        #[cfg(target_os = "linux")]
-        let _ = rustix::fs::fadvise(
-            &self.file,
-            place,
-            std::num::NonZeroU64::new(into.len() as u64),
-            rustix::fs::Advice::WillNeed,
-        );
+        use std::os::unix::fs::FileExt;
+        let have = self.cached(place, into);
+        if have == into.len() {
+            return Ok(());
+        }
+        let _turn = self.disk.take();
+        self.file.read_exact_at(&mut into[have..], place + have as u64)
+    }
+
+    /// Reads bytes that are in the page cache, up to the first that is not; none where the file system cannot tell.
+    /// Errors are those of the read that follows.
+    #[cfg(target_os = "linux")]
+    fn cached(&self, place: u64, into: &mut [u8]) -> usize {
+        let mut have = 0;
+        while have < into.len() {
+            let rest = &mut [io::IoSliceMut::new(&mut into[have..])];
+            match rustix::io::preadv2(&self.file, rest, place + have as u64, rustix::io::ReadWriteFlags::NOWAIT) {
+                Ok(0) | Err(_) => break,
+                Ok(bytes) => have += bytes,
+            }
+        }
+        have
+    }
+
+    #[cfg(all(unix, not(target_os = "linux")))]
+    fn read(&self, place: u64, into: &mut [u8]) -> io::Result<()> {
         std::os::unix::fs::FileExt::read_exact_at(&self.file, into, place)
     }
 

@@ -20,7 +20,7 @@ use std::marker::PhantomData;
 use table::Kernel;
 
 mod dots;
-pub(super) mod oracle;
+pub(crate) mod oracle;
 mod table;
 
 pub(crate) const TRANSPOSE_A: Setting<Flag> =

@@ -26,16 +26,24 @@ use std::ops::Range;
 use std::rc::Rc;
 
 /// Number of multiplications up to which every element is compared.
-const ALL: u128 = 1 << 33;
+pub(crate) const ALL: u128 = 1 << 33;
 
 /// Rows and columns of the parts of a large product; one element of each part is compared.
-const PATCH: usize = 64;
+pub(crate) const PATCH: usize = 64;
 
 /// Number of neighbours that are compared by their sum.
 const GROUP: usize = 32;
 
 /// Rounding error of one operation in f64.
 const U: f64 = f64::EPSILON / 2.0;
+
+/// The element of a product that a row of A and a column of B give, where the result has `depth` additions.
+pub(crate) fn element<T: Scalar>(row: &[f64], column: &[f64], depth: u64) -> Expected {
+    let precise = size_of::<T>() == 8;
+    let (value, magnitude) = if precise { dot_precise(row, column) } else { dot(row, column) };
+    let relative = relative::<T>(depth) + reference_error(precise, row.len());
+    Term { row: 0, column: 0, value, magnitude }.expect::<T>(relative, 1)
+}
 
 /// Prepares the comparison.
 ///
@@ -86,7 +94,7 @@ impl<T: Scalar, O: Scalar> Product<'_, T, O> {
         let elements_close = Verdict::of_all(compared.map(|(_, have, expected)| expected.judge(have)));
         match &self.groups {
             Some(groups) if elements_close.verified => {
-                let verdicts = groups.compared(elements, self.sizes.n, self.relative(depth));
+                let verdicts = groups.compared(elements, self.sizes.n, relative::<T>(depth));
                 let Verdict { verified, error } = Verdict::of_all(verdicts.map(|(_, verdict)| verdict));
                 if verified { elements_close } else { Verdict { verified, error } }
             }
@@ -99,7 +107,7 @@ impl<T: Scalar, O: Scalar> Product<'_, T, O> {
         let elements = self.elements(result)?;
         let of_group = || {
             let n = self.sizes.n;
-            let mut sums = self.groups.as_ref()?.compared(elements, n, self.relative(depth));
+            let mut sums = self.groups.as_ref()?.compared(elements, n, relative::<T>(depth));
             let (group, _) = sums.find(|(_, verdict)| !verdict.verified)?;
             let terms = self.terms(group.row, group.column..n.min(group.column + GROUP));
             Wrong::first(self.compared(elements, &terms, depth))
@@ -116,19 +124,11 @@ impl<T: Scalar, O: Scalar> Product<'_, T, O> {
     /// The compared elements: their indices, values, and expected values.
     fn compared(&self, elements: &[O], terms: &[Term], depth: u64) -> impl Iterator<Item = (usize, Value, Expected)> {
         let Sizes { n, k, .. } = self.sizes;
-        let reference_error = if self.precise { 2.0 * U } else { (k as f64 + 1.0) * U };
-        let relative = self.relative(depth) + reference_error;
+        let relative = relative::<T>(depth) + reference_error(self.precise, k);
         terms.iter().map(move |term| {
             let index = term.row * n + term.column;
             (index, Value::Float(float(elements[index])), term.expect::<O>(relative, 1))
         })
-    }
-
-    /// Error bound of an element relative to its sum of magnitudes.
-    fn relative(&self, depth: u64) -> f64 {
-        // Sums of narrow floats are f32.
-        let sums = if T::DTYPE.is_float() && size_of::<T>() <= 2 { Dtype::F32 } else { T::DTYPE };
-        depth as f64 * epsilon(sums)
     }
 
     /// Expected values of neighbours in a row.
@@ -142,6 +142,18 @@ impl<T: Scalar, O: Scalar> Product<'_, T, O> {
         };
         columns.map(term).collect()
     }
+}
+
+/// Error bound of an element relative to its sum of magnitudes.
+fn relative<T: Scalar>(depth: u64) -> f64 {
+    // Sums of narrow floats are f32.
+    let sums = if T::DTYPE.is_float() && size_of::<T>() <= 2 { Dtype::F32 } else { T::DTYPE };
+    depth as f64 * epsilon(sums)
+}
+
+/// Error bound of a reference with `k` products, relative to its sum of magnitudes.
+fn reference_error(precise: bool, k: usize) -> f64 {
+    if precise { 2.0 * U } else { (k as f64 + 1.0) * U }
 }
 
 /// Largest number of the type; partial sums beyond it may overflow.
@@ -174,8 +186,8 @@ fn in_line<T: Scalar>(elements: &[T], x: usize, k: usize, contiguous: bool, i: u
     float(elements[if contiguous { i } else { i % k * x + i / k }])
 }
 
-/// The element; exact for all types of factors and products, integers of at most 32 bits among them.
-fn float<T: Scalar>(element: T) -> f64 {
+/// The element as f64; exact for all types of factors and products, integers of at most 32 bits among them.
+pub(crate) fn float<T: Scalar>(element: T) -> f64 {
     match element.value() {
         Value::Float(x) => x,
         Value::Int(x) => x as f64,
@@ -196,7 +208,7 @@ fn samples(m: usize, n: usize) -> Vec<(usize, usize)> {
 }
 
 /// SplitMix64's output function.
-fn mix(i: u64) -> u64 {
+pub(crate) fn mix(i: u64) -> u64 {
     let z = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
