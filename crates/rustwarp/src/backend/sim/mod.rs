@@ -2,6 +2,7 @@
 //! `ptx_sim`.
 
 mod entries;
+mod programs;
 mod report;
 mod streams;
 pub(super) mod tensor_map;
@@ -51,7 +52,7 @@ struct Shared {
     explains: Option<ptx_sim::profile::Profile>,
     machine: Mutex<ptx_sim::Machine>,
     /// The loaded modules with their names.
-    modules: Mutex<Vec<(String, ptx_sim::Program)>>,
+    modules: Mutex<Vec<(String, Arc<ptx_sim::Program>)>>,
     observed: Mutex<Observed>,
     printed: Printed,
     /// Memory of each texture, by its handle.
@@ -176,7 +177,7 @@ unsafe impl Backend for Sim {
         let text = std::str::from_utf8(image).ok().filter(|text| !text.contains('\0'));
         let text =
             text.ok_or_else(|| Error::BadPtx(format!("{name} is not PTX text: the simulator runs no other format")))?;
-        let program = ptx_sim::Program::parse(text).map_err(|error| Error::BadPtx(format!("{name}: {error}")))?;
+        let program = programs::parsed(text).map_err(|error| Error::BadPtx(format!("{name}: {error}")))?;
         let mut modules = lock(&self.shared.modules);
         modules.push((name.to_owned(), program));
         Ok(Module::new(self.shared.id, modules.len() - 1))
