@@ -25,9 +25,19 @@ fn compared(args: &[&str], [(one, _), (three, _)]: &[(Value, Vec<u8>); 2]) {
     assert_eq!((&three["time_ms"], &three["gbps"]), (&Value::Null, &Value::Null), "simulators measure no times");
 }
 
+/// Checks that the results have the bits of one device.
+fn exact(cases: &[&[&str]]) {
+    for args in cases {
+        let pair = pair(args);
+        compared(args, &pair);
+        assert_eq!(pair[0].0["value"], pair[1].0["value"], "{args:?}");
+        assert!(pair[0].1 == pair[1].1, "{args:?}: the files differ");
+    }
+}
+
 #[test]
-fn every_family_has_the_results_of_one_device() {
-    let exact: &[&[&str]] = &[
+fn values_and_counts_are_those_of_one_device() {
+    exact(&[
         &["reduce", "--n", "10007", "--dtype", "i32"],
         &["reduce", "--n", "10007", "--dtype", "u64", "--op", "max"],
         &["reduce", "--n", "10007", "--op", "min"],
@@ -39,18 +49,22 @@ fn every_family_has_the_results_of_one_device() {
         &["histogram", "--n", "20011", "--letters"],
         &["histogram", "--n", "5003", "--dtype", "u32", "--bins", "1000"],
         &["histogram", "--n", "5003", "--dtype", "f32", "--bins", "10", "--range", "-0.5:0.25"],
+    ]);
+}
+
+#[test]
+fn scans_and_segments_are_those_of_one_device() {
+    exact(&[
         &["scan", "--n", "20011", "--dtype", "i32"],
         &["scan", "--n", "5003", "--dtype", "i64", "--exclusive"],
         &["scan", "--n", "5003", "--op", "max"],
         &["segreduce", "--n", "5003", "--dtype", "i64", "--length", "100"],
         &["segreduce", "--n", "5003", "--op", "min", "--mix", "power"],
-    ];
-    for args in exact {
-        let pair = pair(args);
-        compared(args, &pair);
-        assert_eq!(pair[0].0["value"], pair[1].0["value"], "{args:?}");
-        assert!(pair[0].1 == pair[1].1, "{args:?}: the files differ");
-    }
+    ]);
+}
+
+#[test]
+fn rounded_results_are_within_the_bounds_of_one_device() {
     // Other orders of additions, within the same bounds.
     let rounded: &[&[&str]] = &[
         &["reduce", "--n", "10007"],

@@ -107,9 +107,12 @@ impl Drop for Rank {
     }
 }
 
-/// The arguments of a sum of generated integers.
+/// A family whose results have the same bits for any number of ranks, and whose kernels are loaded fast.
+const SUM: [&str; 2] = ["exact_sum", "--dtype=f64"];
+
+/// The arguments of a sum of generated numbers.
 fn sum(n: &'static str) -> Vec<&'static str> {
-    vec!["reduce", "--dtype", "i32", "--n", n, "--gpus", "all", "--device", "sim", "--json"]
+    [&SUM[..], &["--n", n, "--gpus", "all", "--device", "sim", "--json"]].concat()
 }
 
 /// Starts all ranks, and waits for them.
@@ -144,13 +147,16 @@ fn failed(left: &Left, rank: usize, words: &[&str]) {
 }
 
 fn one(n: &'static str) -> Value {
-    program::object(&["reduce", "--dtype", "i32", "--n", n, "--variant", "best", "--device", "sim", "--json"], 0)
+    program::object(&[&SUM[..], &["--n", n, "--variant", "best", "--device", "sim", "--json"]].concat(), 0)
 }
 
 #[test]
 fn ranks_solve_what_one_device_solves() {
     let port = free_port();
-    fine(&all(&sum("100003"), (0..3).map(|rank| torchrun(rank, 3, port))), &one("100003"));
+    let reduce = ["reduce", "--dtype", "i32", "--n", "100003", "--device", "sim", "--json"];
+    let of_one = program::object(&[&reduce[..], &["--variant", "best"]].concat(), 0);
+    let of_all = [&reduce[..], &["--gpus", "all"]].concat();
+    fine(&all(&of_all, (0..3).map(|rank| torchrun(rank, 3, port))), &of_one);
     // Rank 0 writes the elements of all.
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
@@ -179,6 +185,18 @@ fn open_mpi_needs_no_address_on_one_machine() {
 }
 
 #[test]
+fn srun_says_which_rank_a_process_is() {
+    let port = free_port();
+    let variables = |rank: usize| {
+        let own = ["SLURM_PROCID", "SLURM_LOCALID"].map(|name| (name, rank.to_string()));
+        let of_all = [("SLURM_NTASKS", "2"), ("SLURM_STEP_ID", "0"), ("MASTER_ADDR", "127.0.0.1")];
+        let of_all = of_all.map(|(name, value)| (name, value.to_owned()));
+        own.into_iter().chain(of_all).chain([("RUSTWARP_PORT", port.to_string())]).collect()
+    };
+    fine(&all(&sum("5003"), (0..2).map(variables)), &one("5003"));
+}
+
+#[test]
 fn a_rank_that_is_killed_ends_the_others() {
     let port = free_port();
     let args = sum("2^23");
@@ -192,7 +210,16 @@ fn a_rank_that_is_killed_ends_the_others() {
     }
 }
 
+/// Each of these waits for its time-out; together they take as long as one.
 #[test]
+fn ranks_that_do_not_belong_together_are_errors() {
+    thread::scope(|scope| {
+        for one in [a_rank_that_does_not_come_is_named, ranks_of_another_size_are_refused, another_secret_is_refused] {
+            scope.spawn(one);
+        }
+    });
+}
+
 fn a_rank_that_does_not_come_is_named() {
     let port = free_port();
     let short = |rank: usize| {
@@ -205,7 +232,6 @@ fn a_rank_that_does_not_come_is_named() {
     }
 }
 
-#[test]
 fn ranks_of_another_size_are_refused() {
     let port = free_port();
     let of_size = |rank: usize, size: usize| {
@@ -226,7 +252,6 @@ fn ranks_of_another_size_are_refused() {
     );
 }
 
-#[test]
 fn another_secret_is_refused() {
     let port = free_port();
     let with = |rank: usize, secret: &str| {
@@ -255,7 +280,7 @@ fn ranks_with_other_inputs_are_named() {
     let port = free_port();
     let ranks = [("3000", 0), ("4000", 1)].map(|(n, rank)| Rank::start(&sum(n), &torchrun(rank, 2, port)));
     for (rank, left) in ranks.into_iter().map(Rank::end).enumerate() {
-        failed(&left, rank, &["rank 0 calls `sum of 3000 i32`", "rank 1 `sum of 4000 i32`"]);
+        failed(&left, rank, &["rank 0 calls `exact_sum of 3000 f64`", "rank 1 `exact_sum of 4000 f64`"]);
     }
 }
 

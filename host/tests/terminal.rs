@@ -67,6 +67,32 @@ fn colours_are_for_terminals_and_on_request() {
     refused(&["list", "--color", "sometimes"], 2, &["--color", "sometimes"]);
 }
 
+/// What `host list` prints to a terminal, with this variable.
+#[cfg(target_os = "linux")]
+fn printed_to_a_terminal(variable: (&str, &str)) -> String {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use std::io::Read;
+    let reader = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&reader).and_then(|()| unlockpt(&reader)).unwrap();
+    let path = ptsname(&reader, Vec::new()).unwrap();
+    let terminal = std::fs::File::options().read(true).write(true).open(path.to_str().unwrap()).unwrap();
+    let mut child = command(&["list"]).env(variable.0, variable.1).stdout(terminal).spawn().unwrap();
+    let mut printed = Vec::new();
+    // Where no process has the terminal open any more, reading it is an error.
+    let _ = std::fs::File::from(reader).read_to_end(&mut printed);
+    assert!(child.wait().unwrap().success());
+    text(&printed)
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_rank_of_open_mpi_prints_as_to_a_file() {
+    // `mpirun` gives each rank a terminal, and writes what it reads there to a file, too.
+    let [coloured, plain] = ["SOME_VARIABLE", "OMPI_COMM_WORLD_RANK"].map(|name| printed_to_a_terminal((name, "0")));
+    assert!(coloured.contains('\u{1b}') && !plain.contains('\u{1b}'), "{coloured}{plain}");
+    assert!(plain.contains("reduce"), "{plain}");
+}
+
 #[test]
 fn an_f32_has_the_digits_of_an_f32() {
     let folder = tempfile::tempdir().unwrap();

@@ -126,6 +126,14 @@ fn histograms(group: &Group) {
     keys.iter().filter(|&&key| key < 200).for_each(|&key| expected[usize::from(key)] += 1);
     let x = group.shard(&keys).expect("memory");
     assert_eq!(group.histogram(&x, 200).expect("counts"), expected);
+    // The memory of a call is used again, with other elements and other numbers of bins, few and many.
+    for (bins, step) in [(200, 1), (200, 3), (3000, 1), (3000, 7), (200, 5), (5000, 3)] {
+        let keys: Vec<u32> = (0..5003_u32).map(|i| i * i * step % 3001).collect();
+        let mut expected = vec![0; bins];
+        keys.iter().filter(|&&key| (key as usize) < bins).for_each(|&key| expected[key as usize] += 1);
+        let x = group.shard(&keys).expect("memory");
+        assert_eq!(group.histogram(&x, bins as u32).expect("counts"), expected, "{bins} bins");
+    }
     let text = b"The quick brown fox jumps over the lazy dog".as_slice();
     let mut expected = [0; 7];
     let letters = text.iter().filter(|letter| letter.is_ascii_alphabetic());

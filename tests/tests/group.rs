@@ -7,13 +7,25 @@ use rustwarp::streamed::{Settings, Source};
 use rustwarp::{Device, Error, Group};
 use std::io;
 
-#[test]
-fn every_function_of_groups_of_1_to_6_devices() {
-    for size in [1, 2, 3, 4, 6] {
-        let group = Group::simulated(size).expect("a group");
+/// Tests groups of these sizes, of the same simulators: each loads the kernels once.
+fn every_function_of_groups(sizes: &[usize]) {
+    let most = sizes.iter().copied().max().unwrap_or(0);
+    let devices: Vec<_> = (0..most).map(|_| Device::sim().expect("a simulator")).collect();
+    for &size in sizes {
+        let group = Group::of(devices[..size].to_vec()).expect("a group");
         assert_eq!((group.size(), group.ranks(), group.devices().len()), (size, 0..size, size));
         tests::group::test_all(&group);
     }
+}
+
+#[test]
+fn every_function_of_groups_of_1_2_and_4_devices() {
+    every_function_of_groups(&[1, 2, 4]);
+}
+
+#[test]
+fn every_function_of_groups_of_3_and_6_devices() {
+    every_function_of_groups(&[3, 6]);
 }
 
 #[test]

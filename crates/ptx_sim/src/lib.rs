@@ -142,6 +142,7 @@ pub mod explain;
 pub mod fidelity;
 pub mod files;
 pub mod harness;
+mod hash;
 pub mod isa;
 mod lanes;
 mod level;

@@ -79,7 +79,7 @@ fn copies_past_l1_are_traced_and_counted_alike() {
         let requests = traced.sectors[0].requests.iter().enumerate();
         let drawn: u64 = requests.map(|(units, requests)| units as u64 * requests).sum();
         assert_eq!(drawn, report.counters.global_load_sectors, "{cached}");
-        let steps = traced.warps[0].steps.iter().filter(|step| step.space == Some(Space::Global));
+        let steps = traced.blocks[0].warps[0].steps.iter().filter(|step| step.space == Some(Space::Global));
         assert_eq!(steps.map(|step| u64::from(step.units)).sum::<u64>(), drawn, "{cached}");
         drawn
     };
@@ -94,7 +94,7 @@ fn the_last_instruction_of_a_run_is_traced_with_its_accesses() {
         cp.async.ca.shared.global [%r3], [%rd5], 16; cp.async.wait_all;
         ld.shared.b32 %r4, [%r3]; ld.global.b32 %r2, [%rd3];",
     );
-    let steps = report.traced.as_ref().expect("a trace").warps[0].steps.iter();
+    let steps = report.traced.as_ref().expect("a trace").blocks[0].warps[0].steps.iter();
     let units: Vec<_> = steps.filter_map(|step| Some((step.space?, step.units))).collect();
     assert_eq!(units, [(Space::Global, 16), (Space::Shared, 4), (Space::Global, 8)]);
 }

@@ -131,6 +131,11 @@ impl<S> Bins<S> {
         Self { count, range, rule: PhantomData }
     }
 
+    /// Number of bins, and the result of [`Cut::cut`] for floats.
+    pub(crate) fn numbers(&self) -> (u32, [f64; 3]) {
+        (self.count, self.range)
+    }
+
     /// Number of bins.
     pub fn count(&self) -> u32 {
         self.count

@@ -161,7 +161,7 @@ pub struct Plan<O, T, H: Handle = Device> {
     partials: Memory<T, H>,
     /// The ticket, which is 0 between launches.
     ticket: Memory<u32, H>,
-    operation: PhantomData<O>,
+    operation: PhantomData<fn() -> O>,
 }
 
 impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {

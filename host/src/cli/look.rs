@@ -42,8 +42,11 @@ pub(super) fn choose(matches: &ArgMatches) {
 pub(super) fn stdout() -> Look {
     let out = std::io::stdout();
     let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|columns| *columns > 0);
-    let terminal = || terminal_size::terminal_size_of(&out).map(|(width, _)| usize::from(width.0));
-    Look { width: columns.or_else(terminal), colour: coloured(out.is_terminal()) }
+    // Open MPI's `mpirun` gives each rank a terminal of its own, and writes what it reads there wherever its own output
+    // goes.
+    let terminal = out.is_terminal() && std::env::var_os("OMPI_COMM_WORLD_RANK").is_none();
+    let width = || terminal_size::terminal_size_of(&out).map(|(width, _)| usize::from(width.0)).filter(|_| terminal);
+    Look { width: columns.or_else(width), colour: coloured(terminal) }
 }
 
 /// The report of a diagnostic for standard error.

@@ -20,8 +20,9 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct Options {
-    /// What to measure: reduce (sum of f32), histogram (u8, 256 bins), scan (i32), matmul (f32, by rows), all-reduce
-    /// (f32, 8 bytes to 4 GiB), copies of pinned memory to-device, to-host and both-ways [default: all]
+    /// What to measure: reduce (sum of f32), histogram (u8, 256 bins), scan (i32), matmul (f32, by rows), all-reduce,
+    /// reduce-scatter, all-gather and broadcast (f32, 8 bytes to 4 GiB), copies of pinned memory to-device, to-host and
+    /// both-ways [default: all]
     #[arg(value_parser = subject, value_name = "SUBJECT")]
     subjects: Vec<Subject>,
     /// The largest number of GPUs, or all
@@ -161,9 +162,9 @@ fn read(path: &PathBuf, subjects: &[Subject]) -> Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// The measured times.
-fn table(samples: &[Sample]) -> String {
-    let columns = [
+/// The columns of measured and of predicted times.
+fn columns() -> [Column; 7] {
+    [
         Column::text("subject"),
         Column::text("scaling"),
         Column::number("GPUs"),
@@ -171,22 +172,30 @@ fn table(samples: &[Sample]) -> String {
         Column::number("time"),
         Column::number("rate"),
         Column::number("efficiency"),
-        Column::text("verified").rank(1),
-    ];
-    let mut grid = Grid::new(columns, ALL);
+    ]
+}
+
+/// The cells of a time, which may be a predicted one.
+fn cells(sample: &Sample, efficiency: Option<f64>) -> [String; 7] {
+    [
+        sample.subject.name().to_owned(),
+        scaling_name(sample.scaling).to_owned(),
+        sample.gpus.to_string(),
+        sample.n.to_string(),
+        time(sample.time_ms),
+        format!("{} {}", digits(sample.rate()), sample.unit()),
+        efficiency.map_or("-".to_owned(), percent),
+    ]
+}
+
+/// The measured times.
+fn table(samples: &[Sample]) -> String {
+    let mut grid = Grid::new(columns().into_iter().chain([Column::text("verified").rank(1)]), ALL);
     let mut sorted: Vec<&Sample> = samples.iter().collect();
     sorted.sort_by_key(|one| (one.subject, one.scaling, one.gpus, one.n));
     for sample in sorted {
-        grid.row([
-            Cell::from(sample.subject.name()),
-            Cell::from(scaling_name(sample.scaling)),
-            Cell::from(sample.gpus.to_string()),
-            Cell::from(sample.n.to_string()),
-            Cell::from(time(sample.time_ms)),
-            Cell::from(format!("{} {}", digits(sample.rate()), sample.unit())),
-            Cell::from(sample.efficiency(samples).map_or("-".to_owned(), percent)),
-            if sample.verified { Cell::new("yes", Tone::Good) } else { Cell::new("WRONG", Tone::Bad) },
-        ]);
+        let verified = if sample.verified { Cell::new("yes", Tone::Good) } else { Cell::new("WRONG", Tone::Bad) };
+        grid.row(cells(sample, sample.efficiency(samples)).map(Cell::from).into_iter().chain([verified]));
     }
     grid.render(look::stdout())
 }
@@ -247,30 +256,13 @@ fn load(one: &Sample, scaling: Scaling, gpus: u32) -> Load {
 
 fn predicted(model: &Model, samples: &[Sample], network: &Network) -> Option<Grid> {
     model.links?;
-    let columns = [
-        Column::text("subject"),
-        Column::text("scaling"),
-        Column::number("GPUs"),
-        Column::number("n"),
-        Column::number("time"),
-        Column::number("rate"),
-        Column::number("efficiency"),
-    ];
-    let mut grid = Grid::new(columns, ALL);
+    let mut grid = Grid::new(columns(), ALL);
     let mut row = |load: Load, scaling: Scaling, one_ms: Option<f64>| {
         let Some(time_ms) = model.time(&load, Some(network)) else { return };
         let Load { subject, n, side, gpus } = load;
         let as_sample = Sample { subject, scaling, gpus, n, side, time_ms, verified: true, device: String::new() };
         let fraction = one_ms.and_then(|one_ms| efficiency(scaling, one_ms, time_ms, gpus));
-        grid.row([
-            subject.name().to_owned(),
-            scaling_name(scaling).to_owned(),
-            gpus.to_string(),
-            n.to_string(),
-            time(time_ms),
-            format!("{} {}", digits(as_sample.rate()), as_sample.unit()),
-            fraction.map_or("-".to_owned(), percent),
-        ]);
+        grid.row(cells(&as_sample, fraction));
     };
     for (one, scaling) in series(samples) {
         let one_ms = model.time(&load(one, scaling, 1), None);

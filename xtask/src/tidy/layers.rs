@@ -15,7 +15,7 @@ const SOURCES: &str = "crates/ptx_sim/src/";
 
 /// Layers of `ptx_sim`, the lowest first, with their modules.
 const LAYERS: &[(&str, &[&str])] = &[
-    ("files", &["files"]),
+    ("files", &["files", "hash"]),
     ("ground", &["syntax", "registers", "stop", "tensor", "texture"]),
     ("lanes", &["lanes", "level", "profile", "diagnostics"]),
     ("isa", &["isa"]),

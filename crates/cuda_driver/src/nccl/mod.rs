@@ -89,14 +89,15 @@ pub struct ncclConfig_t {
 }
 
 impl ncclConfig_t {
-    /// A communicator whose functions return before they have ended, so that a rank that is gone blocks no other.
-    pub fn without_blocking() -> Self {
+    /// A communicator whose functions return when their host's part has ended (`blocking`), or at once: then a rank
+    /// that is gone blocks no other, and NCCL starts a thread for each call.
+    pub fn with_blocking(blocking: bool) -> Self {
         let unset = c_int::MIN;
         Self {
             size: size_of::<Self>(),
             magic: 0xcafe_beef,
             version: 21_800,
-            blocking: 0,
+            blocking: blocking.into(),
             cgaClusterSize: unset,
             minCTAs: unset,
             maxCTAs: unset,

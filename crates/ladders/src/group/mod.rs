@@ -3,6 +3,7 @@
 //! [`run`] solves, verifies and times one problem of a family of [`FAMILIES`]. [`scaling`] measures some of them on 1,
 //! 2, … GPUs, and [`model`] predicts their times on more.
 
+mod collectives;
 pub mod model;
 pub mod sample;
 pub mod scaling;

@@ -87,7 +87,7 @@ impl Model {
             }
         };
         let mut costs = Vec::new();
-        for subject in Subject::ALL.into_iter().filter(|subject| *subject != Subject::AllReduce) {
+        for subject in Subject::ALL.into_iter().filter(|subject| subject.carried(2).is_none()) {
             let points: Vec<_> = of(subject, 1).map(|one| (subject.work(one.n, one.side), one.time_ms)).collect();
             if points.is_empty() {
                 continue;

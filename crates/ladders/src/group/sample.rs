@@ -16,6 +16,12 @@ pub enum Subject {
     Matmul,
     /// Sum of f32 of all ranks, on all ranks.
     AllReduce,
+    /// Sum of f32 of all ranks, of which each gets a part.
+    ReduceScatter,
+    /// The f32 of all ranks, on all ranks.
+    AllGather,
+    /// The f32 of one rank, on all ranks.
+    Broadcast,
     /// Copies of pinned memory to the devices.
     ToDevice,
     /// Copies to pinned memory of the host.
@@ -45,8 +51,8 @@ pub struct Sample {
     pub scaling: Scaling,
     /// Number of GPUs.
     pub gpus: u32,
-    /// Elements of all GPUs; for a product the rows of A; for an all-reduce the bytes of each GPU;
-    /// for copies the bytes of all GPUs and directions.
+    /// Elements of all GPUs; for a product the rows of A; for a collective the bytes of the longer one of what a GPU
+    /// gives and what it gets; for copies the bytes of all GPUs and directions.
     pub n: u64,
     /// Rows and columns of B, for a product; else 0.
     #[serde(default)]
@@ -61,12 +67,15 @@ pub struct Sample {
 
 impl Subject {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Reduce,
         Self::Histogram,
         Self::Scan,
         Self::Matmul,
         Self::AllReduce,
+        Self::ReduceScatter,
+        Self::AllGather,
+        Self::Broadcast,
         Self::ToDevice,
         Self::ToHost,
         Self::BothWays,
@@ -80,6 +89,9 @@ impl Subject {
             Self::Scan => "scan",
             Self::Matmul => "matmul",
             Self::AllReduce => "all-reduce",
+            Self::ReduceScatter => "reduce-scatter",
+            Self::AllGather => "all-gather",
+            Self::Broadcast => "broadcast",
             Self::ToDevice => "to-device",
             Self::ToHost => "to-host",
             Self::BothWays => "both-ways",
@@ -99,7 +111,22 @@ impl Subject {
             Self::Histogram | Self::ToDevice | Self::ToHost | Self::BothWays => n,
             Self::Scan => 8.0 * n,
             Self::Matmul => 2.0 * n * side * side,
-            Self::AllReduce => 0.0,
+            Self::AllReduce | Self::ReduceScatter | Self::AllGather | Self::Broadcast => 0.0,
+        }
+    }
+
+    /// Bytes that a link carries in each direction for each byte of a collective between this number of GPUs, at least;
+    /// `None` for what computes.
+    ///
+    /// *Source*: nccl-tests (`doc/PERFORMANCE.md`).
+    pub fn carried(self, gpus: u32) -> Option<f64> {
+        let gpus = f64::from(gpus);
+        match self {
+            Self::AllReduce => Some(2.0 * (gpus - 1.0) / gpus),
+            Self::ReduceScatter | Self::AllGather => Some((gpus - 1.0) / gpus),
+            Self::Broadcast => Some(1.0),
+            Self::Reduce | Self::Histogram | Self::Scan | Self::Matmul => None,
+            Self::ToDevice | Self::ToHost | Self::BothWays => None,
         }
     }
 
@@ -111,20 +138,25 @@ impl Subject {
             // All gather B, which is half of an all-reduce.
             Self::Matmul => 4.0 * side as f64 * side as f64 / 2.0,
             Self::AllReduce => n as f64,
-            Self::ToDevice | Self::ToHost | Self::BothWays => 0.0,
+            // The model predicts none of these.
+            Self::ReduceScatter
+            | Self::AllGather
+            | Self::Broadcast
+            | Self::ToDevice
+            | Self::ToHost
+            | Self::BothWays => 0.0,
         }
     }
 }
 
 impl Sample {
-    /// Bytes or operations of all GPUs per second, in 10^9 or 10^12; for an all-reduce the bus bandwidth.
+    /// Bytes or operations of all GPUs per second, in 10^9 or 10^12; for a collective the bus bandwidth.
     pub fn rate(&self) -> f64 {
-        let gpus = f64::from(self.gpus);
-        match self.subject {
-            Subject::AllReduce => 2.0 * (gpus - 1.0) / gpus * self.n as f64 / self.time_ms / 1e6,
-            Subject::Matmul => self.subject.work(self.n, self.side) / self.time_ms / 1e9,
-            _ => self.subject.work(self.n, self.side) / self.time_ms / 1e6,
+        if let Some(carried) = self.subject.carried(self.gpus) {
+            return carried * self.n as f64 / self.time_ms / 1e6;
         }
+        let unit = if self.subject == Subject::Matmul { 1e9 } else { 1e6 };
+        self.subject.work(self.n, self.side) / self.time_ms / unit
     }
 
     /// What was measured, without its time.
@@ -190,6 +222,9 @@ mod tests {
         // Two GPUs send all bytes once.
         let bus = Sample { n: 1 << 30, ..sample(Subject::AllReduce, Scaling::Size, 2, 1.0) };
         assert!(near(bus.rate(), f64::powi(2.0, 30) / 1e6));
+        let of = |subject, gpus| Sample { subject, gpus, ..bus.clone() }.rate() / bus.rate();
+        assert!(near(of(Subject::AllGather, 4), 0.75) && near(of(Subject::ReduceScatter, 2), 0.5));
+        assert!(near(of(Subject::Broadcast, 4), 1.0) && near(of(Subject::AllReduce, 4), 1.5));
     }
 
     #[test]

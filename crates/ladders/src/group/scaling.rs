@@ -1,12 +1,11 @@
 //! Times of the same work on 1, 2, … GPUs of one process.
 //!
 //! The operands are made on the devices before anything is timed, from a generated tile that is repeated, and every
-//! result is verified first. A time is the median between two barriers; that of an all-reduce is of many calls that
+//! result is verified first. A time is the median between two barriers; that of a collective is of many calls that
 //! start without waiting, divided by their number.
 
 use super::sample::{Sample, Scaling, Subject};
-use super::{described, transfers, wall};
-use crate::bench::Timing;
+use super::{collectives, described, transfers, wall};
 use crate::error::Result;
 use crate::input::generate::{generate, generate_with};
 use rustwarp::element::Scalar;
@@ -14,15 +13,6 @@ use rustwarp::{Group, Sharded};
 
 /// Most elements of a generated tile, which is repeated.
 const TILE: usize = 1 << 24;
-
-/// Bytes of the all-reduces: from two f32 on.
-const MESSAGES: std::ops::RangeInclusive<u32> = 3..=32;
-
-/// Milliseconds that the calls of one sample of an all-reduce take together, at least, unless there are too many.
-const SAMPLE_MS: f64 = 20.0;
-
-/// Most calls of one sample of an all-reduce: the host may be this far ahead of the devices.
-const MOST_CALLS: f64 = 500.0;
 
 /// What is measured.
 #[derive(Clone, Debug)]
@@ -55,8 +45,8 @@ pub fn measure(request: &Request, emit: &mut dyn FnMut(Sample)) -> Result<()> {
 
 fn on_group(group: &Group, subject: Subject, request: &Request, emit: &mut dyn FnMut(Sample)) -> Result<()> {
     let gpus = group.size() as u32;
-    if subject == Subject::AllReduce {
-        return if gpus == 1 { Ok(()) } else { all_reduces(group, request, emit) };
+    if subject.carried(gpus).is_some() {
+        return if gpus == 1 { Ok(()) } else { collectives::measure(group, subject, request.repeat, emit) };
     }
     if matches!(subject, Subject::ToDevice | Subject::ToHost | Subject::BothWays) {
         for part in [64, 8, 1] {
@@ -131,7 +121,14 @@ fn time(group: &Group, subject: Subject, [n, side]: [usize; 2], repeat: u32) -> 
             let mut run = || group.matmul(&a.values, &b.values, [n, side, side]).map(drop);
             Ok((measure(&mut run)?, verified))
         }
-        Subject::AllReduce | Subject::ToDevice | Subject::ToHost | Subject::BothWays => Ok((0.0, true)),
+        // They are measured elsewhere.
+        Subject::AllReduce
+        | Subject::ReduceScatter
+        | Subject::AllGather
+        | Subject::Broadcast
+        | Subject::ToDevice
+        | Subject::ToHost
+        | Subject::BothWays => Ok((0.0, true)),
     }
 }
 
@@ -154,39 +151,6 @@ fn is_product(
         verified &= found.iter().all(|&x| (f64::from(x) - sum).abs() <= side as f64 * f64::from(f32::EPSILON) * total);
     }
     Ok(verified)
-}
-
-/// Times sums of all ranks of every size that fits.
-fn all_reduces(group: &Group, request: &Request, emit: &mut dyn FnMut(Sample)) -> Result<()> {
-    let free = group.devices().map(|device| device.free_memory()).collect::<rustwarp::Result<Vec<_>>>()?;
-    let most = free.into_iter().min().unwrap_or(0) / 2;
-    for bytes in MESSAGES.map(|power| 1_u64 << power).take_while(|&bytes| bytes <= most) {
-        let len = bytes as usize / size_of::<f32>();
-        let mut values = group.replicate(&vec![1.0_f32; len])?;
-        group.all_reduce_sum(&mut values)?;
-        let mut verified = true;
-        for rank in group.ranks() {
-            let own = values.of(rank)?;
-            let ends = [own.view(..1)?.download()?, own.view(len - 1..)?.download()?].concat();
-            verified &= ends == [group.size() as f32; 2];
-        }
-        let mut run = || group.all_reduce_sum(&mut values);
-        let one = wall::time(group, 3, &mut run)?.median_ms;
-        let calls = (SAMPLE_MS / one).clamp(1.0, MOST_CALLS) as u32;
-        let times =
-            (0..request.repeat.max(1)).map(|_| wall::sample(group, calls, &mut run)).collect::<Result<Vec<_>>>()?;
-        emit(Sample {
-            subject: Subject::AllReduce,
-            scaling: Scaling::Size,
-            gpus: group.size() as u32,
-            n: bytes,
-            side: 0,
-            time_ms: Timing::of(times, crate::bench::Cache::Warm).median_ms,
-            verified,
-            device: described(group),
-        });
-    }
-    Ok(())
 }
 
 /// Elements of all ranks: in each part a tile, again and again.

@@ -1,6 +1,6 @@
 //! State of decoding: the module's declarations, the scopes and rows of a function, and the current instruction.
 
-use std::collections::HashMap;
+use crate::hash::Map;
 use std::rc::Rc;
 
 use super::locations::Locations;
@@ -16,8 +16,8 @@ use crate::syntax::tree::{self, Body, Operand, Span};
 /// State shared by the functions of a module while it is decoded.
 pub struct Context<'t> {
     pub program: Program,
-    pub functions: HashMap<&'t str, u32>,
-    pub variables: HashMap<&'t str, u32>,
+    pub functions: Map<&'t str, u32>,
+    pub variables: Map<&'t str, u32>,
     pub locations: Locations<'t>,
     pub opcodes: Opcodes<'t>,
     pub strings: &'t tree::DebugStrings<'t>,
@@ -33,10 +33,10 @@ pub struct Decoder<'c, 't> {
     pub names: Names<'t>,
     pub labels: Labels<'t>,
     pub scope: u32,
-    pub targets: HashMap<&'t str, &'t Span>,
+    pub targets: Map<&'t str, &'t Span>,
     pub entry: bool,
     pub preset: Vec<Preset>,
-    pub preset_slots: HashMap<PresetKey, Slot>,
+    pub preset_slots: Map<PresetKey, Slot>,
     /// Row of the carry flag, once an instruction uses it.
     pub carry: Option<Slot>,
     /// Mask from `.pragma "used_bytes_mask"`, for the next load.
@@ -107,7 +107,7 @@ pub struct Opcode<'t> {
 /// Opcodes seen so far, each looked up once.
 #[derive(Default)]
 pub struct Opcodes<'t> {
-    known: HashMap<&'t str, Opcode<'t>>,
+    known: Map<&'t str, Opcode<'t>>,
     list: Vec<String>,
 }
 

@@ -1,6 +1,6 @@
 //! Decoding of a function: its scopes, frame and rows, and its statements in order.
 
-use std::collections::HashMap;
+use crate::hash::Map;
 
 use super::decoder::{Context, Decoder};
 use super::instruction::find;
@@ -30,10 +30,10 @@ pub fn decode<'t>(
         names: Names::default(),
         labels: Labels::default(),
         scope: 0,
-        targets: HashMap::new(),
+        targets: Map::default(),
         entry: function.entry,
         preset: Vec::new(),
-        preset_slots: HashMap::new(),
+        preset_slots: Map::default(),
         carry: None,
         used_bytes: None,
         line: function.line,

@@ -1,8 +1,7 @@
 //! Source locations from `.loc`: each distinct location once, with its chain of inlined calls.
 
-use std::collections::HashMap;
-
 use crate::files::Recorded;
+use crate::hash::Map;
 use crate::program::{File, Location};
 use crate::syntax::tree::{DebugStrings, Loc};
 
@@ -10,11 +9,11 @@ use crate::syntax::tree::{DebugStrings, Loc};
 #[derive(Default)]
 pub struct Locations<'t> {
     list: Vec<Location>,
-    known: HashMap<Key<'t>, u32>,
+    known: Map<Key<'t>, u32>,
     files: Vec<File>,
-    numbers: HashMap<u32, u32>,
+    numbers: Map<u32, u32>,
     /// The latest location with this file, line and column, which `inlined_at` refers to.
-    latest: HashMap<(u32, u32, u32), u32>,
+    latest: Map<(u32, u32, u32), u32>,
 }
 
 /// Identity of a location.

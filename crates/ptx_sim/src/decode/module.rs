@@ -1,6 +1,6 @@
 //! Module scope: the declared names, and the functions.
 
-use std::collections::HashMap;
+use crate::hash::Map;
 
 use super::decoder::{Context, Opcodes};
 use super::function;
@@ -38,8 +38,8 @@ impl<'t> Context<'t> {
         let program = Program { version: module.version, target: module.target.to_string(), ..Program::default() };
         Context {
             program,
-            functions: HashMap::new(),
-            variables: HashMap::new(),
+            functions: Map::default(),
+            variables: Map::default(),
             locations: Locations::new(&module.files),
             opcodes: Opcodes::default(),
             strings: &module.strings,

@@ -1,7 +1,6 @@
 //! The meaning of names inside a function: nested scopes of registers, variables and labels.
 
-use std::collections::HashMap;
-
+use crate::hash::Map;
 use crate::program::{Rows, Space};
 use crate::registers::Slot;
 use crate::syntax::ParseError;
@@ -78,8 +77,8 @@ struct Counted {
 
 #[derive(Default)]
 struct Scope<'t> {
-    names: HashMap<&'t str, Named>,
-    counted: HashMap<&'t str, Counted>,
+    names: Map<&'t str, Named>,
+    counted: Map<&'t str, Counted>,
 }
 
 /// Limit on the registers of a kind in a function; a larger count is an error.
@@ -213,7 +212,7 @@ impl Counted {
 /// Positions of labels: indices into the code, by the scope that contains them.
 #[derive(Default)]
 pub struct Labels<'t> {
-    places: HashMap<(u32, &'t str), u32>,
+    places: Map<(u32, &'t str), u32>,
     parents: Vec<u32>,
 }
 

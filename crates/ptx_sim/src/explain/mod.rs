@@ -192,8 +192,8 @@ fn static_shared(program: &Program, report: &Report) -> u64 {
         program.functions.iter().filter(|function| names.contains(&function.name.as_str())).any(|function| {
             let lines = function.code.iter().map(|inst| inst.line);
             let (first, last) = (function.line, lines.max().unwrap_or(function.line));
-            let text = program.source.get(first.saturating_sub(1) as usize..last as usize).unwrap_or_default();
-            text.iter().any(|line| line.contains(name))
+            let mut text = (first.saturating_sub(1)..last).map_while(|line| program.source.line(line as usize));
+            text.any(|line| line.contains(name))
         })
     };
     shared.filter(|variable| used(&variable.name)).map(|variable| variable.size).sum()

@@ -26,7 +26,7 @@ impl Place {
                 source: Vec::new(),
             };
         };
-        let text = inst.line.checked_sub(1).and_then(|line| program.source.get(line as usize));
+        let text = inst.line.checked_sub(1).and_then(|line| program.source.line(line as usize));
         let opcode = program.opcodes.get(inst.opcode as usize);
         let ptx = text.map(|line| line.split("//").next().unwrap_or_default().trim()).filter(|line| !line.is_empty());
         Self {

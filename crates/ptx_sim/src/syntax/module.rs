@@ -7,7 +7,7 @@ use super::parser::Parser;
 use super::target;
 use super::tree::{Body, Function, Initial, Module, Operand, Variable};
 use crate::files::{Recorded, unescape};
-use std::collections::HashMap;
+use crate::hash::Map;
 
 /// Parses a PTX text.
 ///
@@ -30,7 +30,7 @@ pub fn parse(text: &str) -> Result<Module<'_>, ParseError> {
 /// Keeps one body of each function that has several, as a linker does: the one that is not weak, or else the first.
 /// (A text is often joined of several by a driver's linker.)
 fn choose(functions: &mut Vec<Function<'_>>) {
-    let mut chosen = HashMap::new();
+    let mut chosen = Map::default();
     for (at, function) in functions.iter().enumerate().filter(|(_, function)| function.body.is_some()) {
         let known = chosen.entry(function.name).or_insert(at);
         if functions[*known].weak && !function.weak {

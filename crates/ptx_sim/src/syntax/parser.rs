@@ -1,6 +1,6 @@
 //! Recursive-descent parser with one token of look-ahead, and the productions that all levels of the grammar share.
 
-use std::collections::HashMap;
+use crate::hash::Map;
 
 use super::error::ParseError;
 use super::lexer::{Kind, Lexer, Token};
@@ -17,7 +17,7 @@ pub struct Parser<'t> {
     /// Whether the operands are those of a call, where parentheses are around lists.
     pub in_call: bool,
     /// Sizes of the elements of the variables of module scope, so far.
-    pub arrays: HashMap<&'t str, u64>,
+    pub arrays: Map<&'t str, u64>,
 }
 
 impl<'t> Parser<'t> {
@@ -28,7 +28,7 @@ impl<'t> Parser<'t> {
     pub fn new(text: &'t str) -> Result<Self, ParseError> {
         let mut lexer = Lexer::new(text);
         let token = lexer.next()?;
-        Ok(Parser { text, lexer, token, previous_end: 0, in_call: false, arrays: HashMap::new() })
+        Ok(Parser { text, lexer, token, previous_end: 0, in_call: false, arrays: Map::default() })
     }
 
     /// Returns the current token and moves to the next one.

@@ -1,7 +1,7 @@
 //! Syntax tree of a PTX module. Names and opcodes are slices of the text.
 
 use crate::files::Recorded;
-use std::collections::HashMap;
+use crate::hash::Map;
 use std::ops::Range;
 
 /// A parsed PTX text.
@@ -27,7 +27,7 @@ pub struct DebugStrings<'t> {
     /// Zero-terminated strings, one after the other.
     pub bytes: Vec<u8>,
     /// Byte offset of each label.
-    pub labels: HashMap<&'t str, usize>,
+    pub labels: Map<&'t str, usize>,
 }
 
 impl DebugStrings<'_> {

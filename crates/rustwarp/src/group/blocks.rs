@@ -9,7 +9,7 @@
 use super::collectives::{On, Transfer};
 use super::devices::Group;
 use super::matmul::{Block, copy_block, too_large};
-use super::sharded::limits;
+use super::sharded::{limits, place};
 use crate::backend::View;
 use crate::buffer::Buffer;
 use crate::element::Scalar;
@@ -76,10 +76,7 @@ impl<T: Pod> Blocks<T> {
     /// # Errors
     /// [`Error::Argument`] for a rank of another process, or none.
     pub fn part(&self, rank: usize) -> Result<View<'_, T>> {
-        match rank.checked_sub(self.first).and_then(|index| self.parts.get(index)) {
-            Some(part) => Ok(part.into()),
-            None => Err(Error::Argument(format!("rank {rank} is not one of this process"))),
-        }
+        Ok((&self.parts[place(rank, self.first, self.parts.len())?]).into())
     }
 }
 

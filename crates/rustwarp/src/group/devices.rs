@@ -1,6 +1,7 @@
 //! The devices of a group.
 
 use super::keeper::Keeper;
+use super::kept::Kept;
 use super::peers::Peers;
 use crate::backend::{Communicators, RawStream, gpus, new_id};
 use crate::device::Device;
@@ -20,10 +21,12 @@ pub struct Group {
     pub(super) first: usize,
     /// Number of all ranks.
     pub(super) size: usize,
-    /// The thread that awaits what other processes post, where GPUs do the work meanwhile.
+    /// The thread that watches NCCL, and awaits what other processes post, where GPUs communicate.
     pub(super) keeper: Option<Keeper>,
     pub(super) links: Links,
     pub(super) peers: Arc<Peers>,
+    /// What calls have allocated, for later ones.
+    pub(super) kept: Kept,
     /// Held while the places in front of the elements of an operand are in use.
     pub(super) heads: Mutex<()>,
 }
@@ -71,16 +74,23 @@ impl Group {
             0 | 1 => Links::Simulated,
             _ => connect(&members, size, 0, &new_id()?, &|| Ok(()))?,
         };
-        Ok(Self {
-            id: next_id(),
-            members,
-            first: 0,
-            size,
-            links,
-            peers: Arc::new(Peers::Here),
-            keeper: None,
-            heads: Mutex::default(),
-        })
+        Self::with(members, 0, size, links, Arc::new(Peers::here()))
+    }
+
+    /// The group of these ranks of this process.
+    pub(super) fn with(
+        members: Vec<Member>,
+        first: usize,
+        size: usize,
+        links: Links,
+        peers: Arc<Peers>,
+    ) -> Result<Self> {
+        let keeper = match &links {
+            Links::Gpus(communicators) => Some(Keeper::start(communicators, &peers)?),
+            Links::Simulated => None,
+        };
+        let id = next_id();
+        Ok(Self { id, members, first, size, links, peers, keeper, kept: Kept::default(), heads: Mutex::default() })
     }
 
     /// Every GPU of this machine that the driver lists.
@@ -167,8 +177,8 @@ impl Group {
         }
         let agreement = self.peers.agree(what)?;
         match &self.keeper {
-            Some(keeper) => Ok(Some(keeper.keep(agreement))),
-            None => self.peers.await_all(agreement).map(|()| None),
+            Some(keeper) if agreement.is_open() => Ok(Some(keeper.keep(agreement))),
+            _ => self.peers.await_all(agreement).map(|()| None),
         }
     }
 
@@ -217,7 +227,7 @@ pub(super) fn raw(stream: &Device) -> Result<RawStream> {
 }
 
 /// The number of a new group.
-pub(super) fn next_id() -> u64 {
+fn next_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }

@@ -2,9 +2,10 @@
 
 use super::devices::Group;
 use super::sharded::Sharded;
-use crate::dot::{Real, dot_into};
+use crate::dot::{Plan, Real};
 use crate::element::Element;
 use crate::error::{Error, Result};
+use crate::launch::Tuning;
 use crate::reduce::Sum;
 use kernels_gpu::operator::Operator;
 
@@ -26,13 +27,17 @@ impl Group {
         }
         let what = || format!("dot of {} {}", a.len(), T::DTYPE);
         self.agreed(what, || {
-            let mut own = Vec::new();
-            for ((a, b), member) in a.views()?.into_iter().zip(b.views()?).zip(&self.members) {
-                let mut result = member.device.uninit::<T>(1)?;
-                dot_into(a, b, &mut result)?;
-                own.push(result);
-            }
-            Ok(self.values_of_ranks(&own)?.into_iter().fold(Sum::identity(), Sum::combine))
+            let parts = [a.views()?, b.views()?];
+            let lens: Vec<usize> = parts[0].iter().map(|part| part.len()).collect();
+            let make = || self.plans(&lens, 1, |device, len| Plan::<T>::new(device, len, Tuning::default()));
+            let of_ranks = self.kept.with(lens.clone(), make, |plans| {
+                let [a, b] = &parts;
+                for ((plan, result), (a, b)) in plans.iter_mut().zip(a.iter().zip(b)) {
+                    plan.launch([*a, *b], result)?;
+                }
+                self.values_of_ranks(plans.iter().map(|(_, result)| result))
+            })?;
+            Ok(of_ranks.into_iter().fold(Sum::identity(), Sum::combine))
         })
     }
 }

@@ -92,17 +92,21 @@ impl Group {
     }
 
     /// As many values of all ranks, in their order, of which each rank of this process has a buffer.
-    pub(super) fn values_of_ranks<T: Scalar>(&self, own: &[Buffer<T>]) -> Result<Vec<T>> {
+    pub(super) fn values_of_ranks<'a, T: Scalar>(
+        &self,
+        own: impl IntoIterator<Item = &'a Buffer<T>>,
+    ) -> Result<Vec<T>> {
+        let own: Vec<View<'_, T>> = own.into_iter().map(View::from).collect();
         if own.len() == self.size {
             // All copies are under way before one is awaited.
-            let pending = own.iter().zip(self.devices()).map(|(own, device)| device.download_async(own));
+            let pending = own.iter().zip(self.devices()).map(|(own, device)| device.download_async(*own));
             let pending: Vec<Pending<Vec<T>>> = pending.collect::<Result<_>>()?;
             let values = pending.into_iter().map(Pending::wait).collect::<Result<Vec<_>>>()?;
             return Ok(values.concat());
         }
         let len = own[0].len() * self.size;
         let all = self.devices().map(|device| device.uninit::<T>(len)).collect::<Result<Vec<_>>>()?;
-        let ends: Vec<_> = own.iter().map(View::from).zip(all.iter().map(View::from)).collect();
+        let ends: Vec<_> = own.into_iter().zip(all.iter().map(View::from)).collect();
         self.all_gather(On::Device, &ends)?;
         self.members[0].device.download_async(&all[0])?.wait()
     }

@@ -2,10 +2,12 @@
 
 use super::collectives::On;
 use super::devices::Group;
+use super::plans::Plans;
 use super::sharded::Sharded;
 use crate::backend::View;
 use crate::error::Result;
-use crate::histogram::{Bins, Counted, Cut, Key, Letter, count_into, cut};
+use crate::histogram::{Bins, Counted, Cut, Key, Letter, Plan, cut};
+use crate::launch::Tuning;
 use crate::reduce::Sum;
 use std::ops::Range;
 
@@ -44,22 +46,30 @@ impl Group {
         self.require(values.group, "the memory")?;
         let what = || format!("histogram of {} {name} in {} bins", values.len(), bins.count());
         self.agreed(what, || {
-            let mut own = Vec::new();
-            for (part, member) in values.views()?.into_iter().zip(&self.members) {
-                let mut counts = member.device.uninit::<u64>(bins.count() as usize)?;
-                count_into(part, bins, &mut counts)?;
-                own.push(counts);
-            }
+            let parts = values.views()?;
+            let lens: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+            let len = bins.count() as usize;
+            let make = || self.plans(&lens, len, |device, n| Plan::<S>::new(device, n, bins, Tuning::default()));
             if bins.count() > FEW {
-                let ends: Vec<_> = own.iter().map(|counts| (View::from(counts), View::from(counts))).collect();
+                let mut plans = make()?;
+                start(&mut plans, parts)?;
+                let ends: Vec<_> = plans.iter().map(|(_, own)| (View::from(own), View::from(own))).collect();
                 self.all_combine::<Sum, u64>(On::Device, &ends)?;
-                return self.members[0].device.download_async(&own[0])?.wait();
+                return self.members[0].device.download_async(&plans[0].1)?.wait();
             }
-            let mut counts = vec![0; bins.count() as usize];
-            for own in self.values_of_ranks(&own)?.chunks(counts.len()) {
-                counts.iter_mut().zip(own).for_each(|(sum, count)| *sum += count);
-            }
-            Ok(counts)
+            self.kept.with((lens.clone(), bins.numbers()), make, |plans| {
+                start(plans, parts)?;
+                let mut counts = vec![0; len];
+                for own in self.values_of_ranks(plans.iter().map(|(_, own)| own))?.chunks(len) {
+                    counts.iter_mut().zip(own).for_each(|(sum, count)| *sum += count);
+                }
+                Ok(counts)
+            })
         })
     }
+}
+
+/// Starts the counts of the ranks of this process.
+fn start<S: Counted>(plans: &mut Plans<Plan<S>, u64>, parts: Vec<View<'_, S::Element>>) -> Result<()> {
+    plans.iter_mut().zip(parts).try_for_each(|((plan, counts), part)| plan.launch(part, counts))
 }

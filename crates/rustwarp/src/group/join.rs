@@ -1,14 +1,13 @@
 //! Groups of many processes, one rank each.
 
-use super::devices::{Group, Links, Member, connect, members, next_id};
-use super::keeper::Keeper;
+use super::devices::{Group, Links, Member, connect, members};
 use super::launcher::Launcher;
 use super::peers::Peers;
 use super::store::{Client, Hello};
 use crate::backend::{nccl_version, new_id};
 use crate::device::Device;
 use crate::error::Result;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 impl Group {
     /// Joins the ranks of the launcher's other processes with this device, and returns when all have joined. Every
@@ -40,11 +39,7 @@ impl Group {
             true => link(&members, size, first, &peers),
             false => Ok(Links::Simulated),
         })?;
-        let keeper = match &links {
-            Links::Gpus(communicators) => Some(Keeper::start(communicators, &peers)?),
-            Links::Simulated => None,
-        };
-        Ok(Self { id: next_id(), members, first, size, links, peers, keeper, heads: Mutex::default() })
+        Self::with(members, first, size, links, peers)
     }
 }
 

@@ -1,4 +1,4 @@
-//! A thread that awaits what the ranks post about work that GPUs do meanwhile.
+//! A thread that watches the communication of GPUs, and awaits what the ranks post about work that they do meanwhile.
 
 use super::peers::{Agreement, Peers};
 use crate::backend::Communicators;
@@ -11,9 +11,9 @@ use std::time::Duration;
 /// How often the thread looks whether a rank has ended.
 const WATCH: Duration = Duration::from_millis(20);
 
-/// A thread that aborts communication when the ranks differ, one does not come in time, or one has ended: the devices
-/// would wait for it for ever. It ends with this value, which waits for it: NCCL must not be in a call when a process
-/// exits.
+/// A thread that aborts communication when the ranks differ, one does not come in time, one has ended, or NCCL reports
+/// an error of a link: the devices would wait for ever. It ends with this value, which waits for it: NCCL must not be
+/// in a call when a process exits.
 pub(super) struct Keeper {
     /// `None` while this value is dropped.
     sender: Option<Sender<Task>>,
@@ -56,7 +56,10 @@ fn watch(receiver: &Receiver<Task>, communicators: &Communicators, peers: &Peers
         let (fine, outcome) = match receiver.recv_timeout(WATCH) {
             Ok(Task { agreement, outcome }) => (peers.await_all(agreement), Some(outcome)),
             // An error of the links between GPUs is known to NCCL alone.
-            Err(RecvTimeoutError::Timeout) => (peers.check().and_then(|()| peers.report(communicators.check())), None),
+            Err(RecvTimeoutError::Timeout) => {
+                let linked = communicators.check().inspect_err(|error| peers.fail(error));
+                (peers.check().and(linked), None)
+            }
             Err(RecvTimeoutError::Disconnected) => return,
         };
         let failed = fine.is_err();

@@ -44,13 +44,14 @@ impl Group {
 
     /// The result of each rank.
     pub(super) fn of_each_rank<O: Op<T>, T: Element>(&self, values: &Sharded<T>) -> Result<Vec<T>> {
-        let mut own = Vec::new();
-        for (part, member) in values.views()?.into_iter().zip(&self.members) {
-            let mut result = member.device.uninit::<T>(1)?;
-            let plan = Plan::<O, T>::new(&member.device, part.len(), Tuning::default())?;
-            plan.launch(part, ViewMut::from(&mut result))?;
-            own.push(result);
-        }
-        self.values_of_ranks(&own)
+        let parts = values.views()?;
+        let lens: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+        let make = || self.plans(&lens, 1, |device, len| Plan::<O, T>::new(device, len, Tuning::default()));
+        self.kept.with(lens.clone(), make, |plans| {
+            for ((plan, result), part) in plans.iter_mut().zip(parts) {
+                plan.launch(part, ViewMut::from(result))?;
+            }
+            self.values_of_ranks(plans.iter().map(|(_, result)| result))
+        })
     }
 }

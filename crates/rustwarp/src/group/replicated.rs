@@ -2,7 +2,7 @@
 
 use super::collectives::{Combine, On};
 use super::devices::Group;
-use super::sharded::Sharded;
+use super::sharded::{Sharded, place};
 use crate::backend::{View, ViewMut};
 use crate::buffer::Buffer;
 use crate::element::{Element, Scalar};
@@ -34,7 +34,7 @@ impl<T: Pod> Replicated<T> {
     /// # Errors
     /// [`Error::Argument`] for a rank of another process, or none.
     pub fn of(&self, rank: usize) -> Result<View<'_, T>> {
-        Ok((&self.copies[self.index(rank)?]).into())
+        Ok((&self.copies[place(rank, self.first, self.copies.len())?]).into())
     }
 
     /// The elements of a rank of this process, on its device, to be written.
@@ -42,16 +42,8 @@ impl<T: Pod> Replicated<T> {
     /// # Errors
     /// Those of [`Replicated::of`].
     pub fn of_mut(&mut self, rank: usize) -> Result<ViewMut<'_, T>> {
-        let index = self.index(rank)?;
+        let index = place(rank, self.first, self.copies.len())?;
         Ok((&mut self.copies[index]).into())
-    }
-
-    fn index(&self, rank: usize) -> Result<usize> {
-        let own = self.first..self.first + self.copies.len();
-        if own.contains(&rank) {
-            return Ok(rank - self.first);
-        }
-        Err(Error::Argument(format!("rank {rank} is not one of this process, which has the ranks {own:?}")))
     }
 }
 

@@ -33,6 +33,18 @@ pub(super) fn limits(units: usize, ranks: usize) -> Vec<usize> {
     (0..=ranks).map(|rank| (units as u128 * rank as u128 / ranks as u128) as usize).collect()
 }
 
+/// The place of a rank among the `count` ranks of this process, from `first` on.
+///
+/// # Errors
+/// [`Error::Argument`] for a rank of another process, or none.
+pub(super) fn place(rank: usize, first: usize, count: usize) -> Result<usize> {
+    let own = first..first + count;
+    if own.contains(&rank) {
+        return Ok(rank - first);
+    }
+    Err(Error::Argument(format!("rank {rank} is not one of this process, which has the ranks {own:?}")))
+}
+
 impl<T: Pod> Sharded<T> {
     /// Number of elements of all ranks.
     pub fn len(&self) -> usize {
@@ -62,7 +74,7 @@ impl<T: Pod> Sharded<T> {
     /// # Errors
     /// [`Error::Argument`] for a rank of another process, or none.
     pub fn part(&self, rank: usize) -> Result<View<'_, T>> {
-        self.parts[self.index(rank)?].view(head::<T>()..)
+        self.parts[place(rank, self.first, self.parts.len())?].view(head::<T>()..)
     }
 
     /// The part of a rank of this process, on its device, to be written.
@@ -70,21 +82,13 @@ impl<T: Pod> Sharded<T> {
     /// # Errors
     /// Those of [`Sharded::part`].
     pub fn part_mut(&mut self, rank: usize) -> Result<ViewMut<'_, T>> {
-        let index = self.index(rank)?;
+        let index = place(rank, self.first, self.parts.len())?;
         self.parts[index].view_mut(head::<T>()..)
     }
 
     /// The parts of the ranks of this process.
     pub(super) fn views(&self) -> Result<Vec<View<'_, T>>> {
         self.parts.iter().map(|part| part.view(head::<T>()..)).collect()
-    }
-
-    fn index(&self, rank: usize) -> Result<usize> {
-        let own = self.first..self.first + self.parts.len();
-        if own.contains(&rank) {
-            return Ok(rank - self.first);
-        }
-        Err(Error::Argument(format!("rank {rank} is not one of this process, which has the ranks {own:?}")))
     }
 }
 

@@ -6,7 +6,7 @@ mod lookups;
 mod masks;
 mod scopes;
 
-use std::collections::HashMap;
+use crate::hash::Map;
 
 use scopes::Scopes;
 
@@ -57,7 +57,7 @@ pub fn expand(module: &mut Module<'_>) {
     {
         return;
     }
-    let signatures: HashMap<&str, Signature<'_>> =
+    let signatures: Map<&str, Signature<'_>> =
         module.functions.iter().map(|f| (f.name, (types(&f.returns), types(&f.params)))).collect();
     for function in &mut module.functions {
         let prologue = in_memory(&mut function.params, &ADDED);
@@ -115,7 +115,7 @@ fn in_memory<'t>(list: &mut [Variable<'t>], names: &[&'static str]) -> Vec<Moved
 
 struct Expansion<'b, 't> {
     body: &'b mut Body<'t>,
-    signatures: &'b HashMap<&'t str, Signature<'t>>,
+    signatures: &'b Map<&'t str, Signature<'t>>,
     scopes: Scopes<'t>,
     depth: usize,
     /// Whether the target has `vote` and `shfl` without a mask.

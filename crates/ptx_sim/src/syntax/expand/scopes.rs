@@ -1,20 +1,19 @@
 //! The names that are declared at a statement.
 
-use std::collections::{HashMap, HashSet};
-
+use crate::hash::{Map, Set};
 use crate::syntax::tree::Registers;
 
 /// The names that a scope declares.
 #[derive(Default)]
 struct Scope<'t> {
     /// Vector registers, and the number of their elements.
-    vectors: HashMap<&'t str, u8>,
-    vector_ranges: HashMap<&'t str, u8>,
+    vectors: Map<&'t str, u8>,
+    vector_ranges: Map<&'t str, u8>,
     /// Types of registers.
-    registers: HashMap<&'t str, &'t str>,
+    registers: Map<&'t str, &'t str>,
     /// Types of ranges of registers, by the name without the number.
-    ranges: HashMap<&'t str, &'t str>,
-    memory: HashSet<&'t str>,
+    ranges: Map<&'t str, &'t str>,
+    memory: Set<&'t str>,
 }
 
 /// The open scopes, the innermost last.

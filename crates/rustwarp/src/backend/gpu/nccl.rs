@@ -1,7 +1,8 @@
 //! Communication between GPUs, by NCCL.
 //!
-//! Communicators do not block: a call that other ranks have to join returns, and is polled here, so that it ends when a
-//! rank is gone.
+//! Communicators of ranks in other processes do not block: a call that other ranks have to join returns, and is polled
+//! here, so that it ends when a rank is gone. For that NCCL starts a thread in each call. Those of ranks that are all
+//! in this process block, which needs no thread: no rank can be gone.
 
 use super::errors;
 use crate::backend::allocation::Foreign;
@@ -80,11 +81,12 @@ impl Communicators {
     ) -> Result<Self> {
         let attempt = "connecting the GPUs";
         let internal = id.try_into().map_err(|_| Error::Device(format!("{attempt}: an id of {} bytes", id.len())))?;
+        let blocking = streams.len() == ranks;
         let mut handles: Vec<Handle> = Vec::new();
         let started = grouped(attempt, || {
             for (index, stream) in streams.iter().enumerate() {
                 enter(stream.context)?;
-                let (mut raw, mut config) = (std::ptr::null_mut(), ncclConfig_t::without_blocking());
+                let (mut raw, mut config) = (std::ptr::null_mut(), ncclConfig_t::with_blocking(blocking));
                 let (ranks, rank) = (ranks as i32, (first + index) as i32);
                 // SAFETY: the arguments point to room for a handle and to a complete configuration.
                 let result = unsafe {

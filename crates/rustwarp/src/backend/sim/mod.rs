@@ -2,6 +2,7 @@
 //! `ptx_sim`.
 
 mod entries;
+mod programs;
 mod report;
 mod streams;
 pub(super) mod tensor_map;
@@ -11,7 +12,7 @@ use super::capacity::host_memory;
 use super::identity::{DeviceId, Module};
 use super::info::DeviceInfo;
 use super::interface::Backend;
-use super::observed::{Device, Fidelity, Observed};
+use super::observed::{Device, Observed};
 use super::options::{Atomics, Checkers, Checks, Printed, SameValue, Simulation, Volatile};
 use super::sampling::Sampling;
 use super::shape::Shape;
@@ -24,7 +25,7 @@ use crate::sync::lock;
 use cuda_std::launch::Call;
 use cuda_std::memory::TensorMap;
 pub(super) use entries::entries;
-use report::{explain, explain_in, finding};
+use report::{explain, explain_in, fidelity, finding};
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -51,7 +52,7 @@ struct Shared {
     explains: Option<ptx_sim::profile::Profile>,
     machine: Mutex<ptx_sim::Machine>,
     /// The loaded modules with their names.
-    modules: Mutex<Vec<(String, ptx_sim::Program)>>,
+    modules: Mutex<Vec<(String, Arc<ptx_sim::Program>)>>,
     observed: Mutex<Observed>,
     /// Bytes that the host has read since the last launch.
     read: Mutex<Option<u64>>,
@@ -179,7 +180,7 @@ unsafe impl Backend for Sim {
         let text = std::str::from_utf8(image).ok().filter(|text| !text.contains('\0'));
         let text =
             text.ok_or_else(|| Error::BadPtx(format!("{name} is not PTX text: the simulator runs no other format")))?;
-        let program = ptx_sim::Program::parse(text).map_err(|error| Error::BadPtx(format!("{name}: {error}")))?;
+        let program = programs::parsed(text).map_err(|error| Error::BadPtx(format!("{name}: {error}")))?;
         let mut modules = lock(&self.shared.modules);
         modules.push((name.to_owned(), program));
         Ok(Module::new(self.shared.id, modules.len() - 1))
@@ -361,16 +362,6 @@ impl Shared {
         }
         Ok(())
     }
-}
-
-fn fidelity(line: ptx_sim::fidelity::Line) -> Fidelity {
-    let (fidelity, bound) = match line.fidelity {
-        ptx_sim::fidelity::Fidelity::Exact => ("exact", None),
-        ptx_sim::fidelity::Fidelity::Approximate(bound) => ("approximate", Some(bound)),
-        ptx_sim::fidelity::Fidelity::Unspecified(why) => ("unspecified", Some(why)),
-        ptx_sim::fidelity::Fidelity::Unsupported => ("unsupported", None),
-    };
-    Fidelity { opcode: line.opcode, fidelity, bound, executions: line.executed, lines: line.lines }
 }
 
 fn watch(checkers: Checkers) -> ptx_sim::Checks {

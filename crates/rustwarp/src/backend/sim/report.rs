@@ -1,5 +1,6 @@
 //! The simulator's reports in this library's form.
 
+use crate::backend::observed::Fidelity;
 use crate::diagnostic::{Diagnostic, Place, Position};
 use crate::error::Error;
 use ptx_sim::Style;
@@ -73,4 +74,15 @@ pub(super) fn explain_in(stop: &ptx_sim::Stop, module: &str, attempt: &str) -> E
         }
         _ => fault("fault"),
     }
+}
+
+/// Describes how closely an opcode's results match those of a GPU.
+pub(super) fn fidelity(line: ptx_sim::fidelity::Line) -> Fidelity {
+    let (fidelity, bound) = match line.fidelity {
+        ptx_sim::fidelity::Fidelity::Exact => ("exact", None),
+        ptx_sim::fidelity::Fidelity::Approximate(bound) => ("approximate", Some(bound)),
+        ptx_sim::fidelity::Fidelity::Unspecified(why) => ("unspecified", Some(why)),
+        ptx_sim::fidelity::Fidelity::Unsupported => ("unsupported", None),
+    };
+    Fidelity { opcode: line.opcode, fidelity, bound, executions: line.executed, lines: line.lines }
 }
