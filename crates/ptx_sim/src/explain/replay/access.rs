@@ -15,11 +15,12 @@ impl Machine<'_> {
         let sectors = &self.warps[warp].trace.sectors[first as usize..(first + count) as usize];
         match step.space {
             Some(Space::Shared) => {
-                let start = self.shared.max(now);
-                self.shared = start + f64::from(step.units.max(1)) * costs.wavefront_cycles;
+                self.shared = self.shared.max(now) + f64::from(step.units.max(1)) * costs.wavefront_cycles;
                 let atomic = if matches!(op, Op::Atomic(_)) { costs.shared_atomic_cycles } else { 0.0 };
                 let at = self.shared + costs.shared_cycles + atomic;
-                Ready { arrival: Arrival { at, dram: 0.0, cache: start - now }, from: Source::Shared }
+                // Its own wavefronts beyond the first are no latency, but conflicts.
+                let cache = self.shared - costs.wavefront_cycles - now;
+                Ready { arrival: Arrival { at, dram: 0.0, cache }, from: Source::Shared }
             }
             Some(Space::Global) => match op {
                 Op::Store(_) => {

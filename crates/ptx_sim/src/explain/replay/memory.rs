@@ -80,7 +80,9 @@ impl Memory {
         let start = self.requests.max(now);
         let lines = sectors.chunk_by(|a, b| a / 4 == b / 4).count();
         self.requests = start + (lines as f64).max(sectors.len() as f64 / 4.0);
-        let mut arrival = Arrival { at: self.requests + self.latency.0, dram: 0.0, cache: start - now };
+        // All but one cycle for the first line are time in queues.
+        let queued = self.requests - 1.0 - now;
+        let mut arrival = Arrival { at: self.requests + self.latency.0, dram: 0.0, cache: queued };
         for &sector in sectors {
             if cached && let Some(at) = self.cache.find(sector) {
                 arrival.at = arrival.at.max(at);
@@ -91,7 +93,7 @@ impl Memory {
                 self.cache.insert(sector, one.at);
             }
             if one.at > arrival.at {
-                arrival = Arrival { cache: one.cache + start - now, ..one };
+                arrival = Arrival { cache: one.cache + queued, ..one };
             }
         }
         arrival
