@@ -2,7 +2,7 @@
 //! are replayed, and the others continue at their rate.
 
 use super::costs::Costs;
-use super::replay::{CAUSES, Rates, Setting, replay};
+use super::replay::{CAUSES, Cause, Rates, Setting, replay};
 use super::subject::Subject;
 use crate::program::{Op, Program};
 use crate::trace::{BlockTrace, Step};
@@ -11,16 +11,19 @@ use crate::trace::{BlockTrace, Step};
 const L1_BYTES: u64 = 256 << 10;
 const LEAST_L1_BYTES: u64 = 16 << 10;
 
-/// Data of more than this many times the second-level cache finds its own data there, not that of others.
-const OWN: f64 = 4.0;
+/// Data of up to this many times the second-level cache finds data of others there, which is partly written back; from
+/// twice as much on a kernel finds the end of its own.
+const OTHERS: f64 = 4.0;
 
 /// Cycles of the busiest multiprocessor, and those of its warps by cause.
 pub fn cycles(subject: &Subject<'_>, costs: &Costs) -> (f64, [f64; CAUSES]) {
     let multiprocessors = subject.multiprocessors();
     let blocks = subject.blocks.max(1);
     let own = blocks.div_ceil(multiprocessors);
+    // Those that it gets first, without a gap.
+    let recorded = subject.traced.blocks.iter().zip(0_u64..);
     let chosen: Vec<&BlockTrace> =
-        subject.traced.blocks.iter().filter(|block| block.number.is_multiple_of(multiprocessors)).collect();
+        recorded.take_while(|(block, at)| block.number == at * multiprocessors).map(|(block, _)| block).collect();
     let resident = u64::from(subject.occupancy.blocks.max(1)).min(own) as u32;
     let shared = u64::from(resident) * subject.shared_bytes;
     let setting = Setting {
@@ -30,20 +33,27 @@ pub fn cycles(subject: &Subject<'_>, costs: &Costs) -> (f64, [f64; CAUSES]) {
         rates: rates(subject, &chosen, costs),
     };
     let replayed = replay(subject.program, &chosen, &setting, costs);
-    let mut cycles = replayed.ends.last().copied().unwrap_or(0.0).max(replayed.idle);
+    let (end, idle) = (replayed.ends.last().copied().unwrap_or(0.0), replayed.idle);
     let recorded = replayed.ends.len() as u64;
+    let mut causes = replayed.causes;
+    let warps = chosen.first().map_or(1, |block| block.warps.len()) as f64 * f64::from(resident);
+    causes[Cause::Memory as usize] += (idle - end).max(0.0) * warps;
+    causes[Cause::Blocks as usize] += costs.block_cycles * warps;
+    let mut cycles = end.max(idle);
     if own > recorded && recorded > 0 {
-        // The rest continues at the rate of the second half of those that were recorded.
+        // The rest continues at the rate of the second half of those that were recorded, or of memory.
         let half = replayed.ends[(recorded as usize - 1) / 2];
-        let rate = if recorded > 1 { (cycles - half) / (recorded / 2) as f64 } else { cycles / f64::from(resident) };
-        cycles += (own - recorded) as f64 * rate;
+        let rate = if recorded > 1 { (end - half) / (recorded / 2) as f64 } else { end / f64::from(resident) };
+        cycles = (end + (own - recorded) as f64 * rate).max(idle * own as f64 / recorded as f64);
     }
-    cycles += extra_of_the_last(subject, &setting, costs) + costs.block_cycles;
-    (cycles, replayed.causes)
+    if subject.traced.blocks.len() > chosen.len() {
+        cycles += extra_of_the_last(subject, &setting, costs);
+    }
+    (cycles + costs.block_cycles, causes)
 }
 
-/// Returns by how much the grid's last block takes longer alone than the first one, as where it adds up what the others
-/// left.
+/// Returns by how much the grid's last block takes longer alone than the first one. In many reductions it adds up the
+/// results of all blocks.
 fn extra_of_the_last(subject: &Subject<'_>, setting: &Setting, costs: &Costs) -> f64 {
     let (Some(first), Some(last)) = (subject.traced.blocks.first(), subject.traced.blocks.last()) else { return 0.0 };
     if last.number + 1 != subject.blocks || last.number == first.number {
@@ -66,8 +76,7 @@ fn rates(subject: &Subject<'_>, chosen: &[&BlockTrace], costs: &Costs) -> Rates 
     let l2_bytes = subject.profile.l2_bytes as f64;
     let (read, written) = (subject.traced.read_bytes as f64, subject.traced.written_bytes as f64);
     let moved = read + written;
-    // A cold cache holds data of others, of which a part is modified and has to be written back.
-    let others = if moved <= OWN * l2_bytes { l2_bytes } else { 0.0 };
+    let others = l2_bytes * (2.0 - moved / (OTHERS * l2_bytes).max(1.0)).clamp(0.0, 1.0);
     let evicted = costs.modified * moved.min(others);
     // Traffic with device memory per byte, where some bytes stay in the cache.
     let traffic = |bytes: f64, stay: f64| {

@@ -6,9 +6,6 @@ use std::collections::HashMap;
 /// Bytes of a line.
 const LINE: u64 = 128;
 
-/// Limit on the lines; further ones are not counted.
-const MOST_LINES: usize = 1 << 16;
-
 /// Atomics of a launch on global memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -33,10 +30,7 @@ impl Atomics {
         let mut addresses: Vec<u64> = crate::lanes::lanes_of(touch.mask).map(|lane| touch.addresses[lane]).collect();
         addresses.sort_unstable();
         for line in addresses.chunk_by(|a, b| a / LINE == b / LINE) {
-            let number = line[0] / LINE;
-            if self.lines.len() < MOST_LINES || self.lines.contains_key(&number) {
-                *self.lines.entry(number).or_default() += steps(line);
-            }
+            *self.lines.entry(line[0] / LINE).or_default() += steps(line);
         }
     }
 

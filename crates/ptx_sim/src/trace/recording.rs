@@ -8,6 +8,9 @@ use crate::registers::LANES;
 /// Bytes per sector.
 const SECTOR: u64 = 32;
 
+/// Limit on the loads of a loop that are recognised as polls.
+const MOST_POLLS: usize = 64;
+
 /// A recorded block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -28,6 +31,8 @@ pub struct WarpTrace {
     pub sectors: Vec<u64>,
     /// Number of instructions executed, recorded or not.
     pub total: u64,
+    /// Whether there were more instructions than are recorded.
+    full: bool,
 }
 
 /// One instruction executed by one warp.
@@ -49,6 +54,8 @@ pub struct Step {
     /// Its sectors, as a range of [`WarpTrace::sectors`].
     pub sectors: (u32, u32),
     effect: Effect,
+    /// Sum of the lanes' addresses, by which repeated polls are known.
+    place: u64,
 }
 
 /// What an access means for the search for polls.
@@ -66,6 +73,7 @@ enum Effect {
 impl Step {
     fn add(&mut self, access: &Access) {
         self.effect = self.effect.max(access.effect);
+        self.place = self.place.wrapping_add(access.place);
         self.units = access.units + if self.space == Some(access.space) { self.units } else { 0 };
         self.space = Some(access.space);
         self.bytes += access.bytes;
@@ -85,6 +93,7 @@ struct Access {
     bytes: u32,
     sectors: (u32, u32),
     effect: Effect,
+    place: u64,
 }
 
 impl Trace {
@@ -132,6 +141,7 @@ impl Recording {
         };
         let poll = &mut self.polls[warp as usize];
         // A copy writes when it is waited for, long after its instruction.
+        accesses.sort_by_key(|access| access.pc);
         let mut pending = accesses.iter().filter(|access| (from.pc..end).contains(&access.pc)).peekable();
         for pc in from.pc..end {
             trace.total += 1;
@@ -145,6 +155,7 @@ impl Recording {
                 bytes: 0,
                 sectors: (0, 0),
                 effect: Effect::None,
+                place: 0,
             };
             while let Some(access) = pending.next_if(|access| access.pc == pc) {
                 step.add(access);
@@ -152,6 +163,8 @@ impl Recording {
             if trace.steps.len() < self.most {
                 trace.steps.push(step);
                 drop_repeated(trace, poll);
+            } else {
+                trace.full = true;
             }
         }
         accesses.clear();
@@ -161,17 +174,19 @@ impl Recording {
         let Some(trace) = self.warps.get_mut(touch.warp as usize) else { return };
         let first = trace.sectors.len() as u32;
         let mut bytes = 0;
-        if touch.space == Space::Global && trace.steps.len() < self.most {
+        if touch.space == Space::Global && !trace.full {
             trace.sectors.extend(sectors_of(touch));
             bytes = touch.bytes * touch.mask.count_ones();
         }
         let sectors = (first, trace.sectors.len() as u32 - first);
         let effect = match touch.kind {
-            AccessKind::Load if touch.order == Order::Weak => Effect::None,
+            AccessKind::Load if touch.order == Order::Weak || touch.space != Space::Global => Effect::None,
             AccessKind::Load => Effect::Polls,
             AccessKind::Store | AccessKind::Atomic | AccessKind::Discard => Effect::Changes,
         };
-        let access = Access { pc: touch.site.pc, space: touch.space, units, bytes, sectors, effect };
+        let mut place = 0_u64;
+        crate::lanes::each(touch.mask, |lane| place = place.wrapping_add(touch.addresses[lane]));
+        let access = Access { pc: touch.site.pc, space: touch.space, units, bytes, sectors, effect, place };
         if let Some(step) = last(trace, touch.site, touch.mask) {
             step.add(&access);
             drop_repeated(trace, &mut self.polls[touch.warp as usize]);
@@ -188,8 +203,8 @@ impl Recording {
     }
 }
 
-/// Drops the rounds of a loop that waits for another thread, except the first: how many there are depends on the order
-/// in which the simulator runs the blocks. The last step was just recorded, or has just got its access.
+/// Drops the rounds of a loop of loads that waits for another thread, except the first: how many there are depends on
+/// the order in which the simulator runs the blocks. Loops of atomics stay as they are, which may be work. The last step was just recorded, or has just got its access.
 fn drop_repeated(trace: &mut WarpTrace, polls: &mut Vec<usize>) {
     let Some(step) = trace.steps.last().copied() else { return };
     let at = trace.steps.len() - 1;
@@ -197,19 +212,16 @@ fn drop_repeated(trace: &mut WarpTrace, polls: &mut Vec<usize>) {
         Effect::None => {}
         Effect::Changes => polls.clear(),
         Effect::Polls => {
-            let of = |step: &Step| &trace.sectors[step.sectors.0 as usize..(step.sectors.0 + step.sectors.1) as usize];
-            let same = |earlier: &usize| {
-                let before = &trace.steps[*earlier];
-                let place = (before.function, before.pc) == (step.function, step.pc);
-                *earlier < at && place && of(&step).iter().all(|sector| of(before).contains(sector))
-            };
+            let of = |step: &Step| (step.function, step.pc, step.lanes, step.place);
+            let same = |earlier: &usize| *earlier < at && of(&trace.steps[*earlier]) == of(&step);
             match polls.iter().position(same) {
                 Some(found) => {
                     trace.total -= (at - polls[found]) as u64;
                     trace.steps.truncate(polls[found] + 1);
                     polls.truncate(found + 1);
                 }
-                None => polls.push(at),
+                None if polls.len() < MOST_POLLS => polls.push(at),
+                None => {}
             }
         }
     }
@@ -218,7 +230,7 @@ fn drop_repeated(trace: &mut WarpTrace, polls: &mut Vec<usize>) {
 /// Returns the last recorded step of a warp if it is this instruction: an instruction that ends a run accesses memory
 /// after the run was reported. Other lanes may be about to execute the same instruction.
 fn last(trace: &mut WarpTrace, site: Site, mask: u32) -> Option<&mut Step> {
-    let step = trace.steps.last_mut()?;
+    let step = trace.steps.last_mut().filter(|_| !trace.full)?;
     ((step.function, step.pc) == (site.function, site.pc) && step.lanes & mask != 0).then_some(step)
 }
 
@@ -233,4 +245,64 @@ fn sectors_of(touch: &Touch<'_>) -> Vec<u64> {
     sectors.sort_unstable();
     sectors.dedup();
     sectors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, Launch, Machine, Program};
+
+    /// The first block's warps of a kernel of two warps with this body.
+    fn warps(body: &str, steps: u32) -> Vec<WarpTrace> {
+        let text = format!(
+            ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a)\n{{\n.reg .pred \
+             %p<3>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\nld.param.u64 %rd1, [a];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, \
+             0;\n{body}\nret;\n}}\n"
+        );
+        let program = Program::parse(&text).expect("PTX");
+        let trace = Trace { steps, ..Trace::default() };
+        let mut machine = Machine::new(Config { trace: Some(trace), ..Config::default() });
+        let memory = machine.alloc(256, "a").expect("memory");
+        machine.fill(memory, 0, 256).expect("memory");
+        let params = [memory.to_le_bytes().to_vec()];
+        let (grid, block) = ([1; 3], [64, 1, 1]);
+        let launch = Launch { entry: "k", grid, block, dynamic_shared: 256, params: &params, ..Launch::default() };
+        let traced = machine.launch(&program, &launch).expect("runs").traced.expect("a trace");
+        traced.blocks[0].warps.clone()
+    }
+
+    fn accesses(warp: &WarpTrace) -> usize {
+        warp.steps.iter().filter(|step| step.space.is_some()).count()
+    }
+
+    #[test]
+    fn a_wait_for_another_thread_is_one_round() {
+        let waits = "setp.lt.u32 %p1, %r1, 32;\n@!%p1 bra SET;\nL:\nld.volatile.global.u32 %r3, [%rd1];\nsetp.eq.u32 \
+            %p2, %r3, 0;\n@%p2 bra L;\nbra DONE;\nSET:\nst.volatile.global.u32 [%rd1], 1;\nDONE:";
+        let warps = warps(waits, 1 << 10);
+        assert_eq!(accesses(&warps[0]), 1);
+        assert_eq!(warps[0].total, warps[0].steps.len() as u64);
+    }
+
+    #[test]
+    fn a_loop_over_volatile_memory_stays() {
+        for (space, address) in [("shared", "%r4"), ("global", "%rd2")] {
+            let step = if space == "shared" { "add.u32 %r4, %r4, 4;" } else { "add.u64 %rd2, %rd2, 4;" };
+            let body = format!(
+                "mov.u32 %r4, 0;\nmov.u64 %rd2, %rd1;\nL:\nld.volatile.{space}.u32 %r3, [{address}];\n{step}\nadd.u32 \
+                 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, 8;\n@%p1 bra L;"
+            );
+            assert_eq!(accesses(&warps(&body, 1 << 10)[1]), 8, "{space}");
+        }
+    }
+
+    #[test]
+    fn accesses_beyond_the_last_recorded_step_are_not_added_to_it() {
+        let body = "L:\nld.shared.u32 %r3, [0];\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, 50;\n@%p1 bra L;";
+        for steps in 4..9 {
+            let warp = &warps(body, steps)[0];
+            assert_eq!(warp.steps.len() as u32, steps);
+            assert!(warp.total > 200 && warp.steps.iter().all(|step| step.units <= 1), "{steps}");
+        }
+    }
 }

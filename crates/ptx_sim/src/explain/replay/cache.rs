@@ -54,3 +54,18 @@ impl Cache {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_recently_used_line_is_replaced() {
+        let mut cache = Cache::new(256);
+        cache.insert(0, 1.0);
+        cache.insert(4, 2.0);
+        assert_eq!((cache.find(0), cache.find(1)), (Some(1.0), None));
+        cache.insert(8, 3.0);
+        assert_eq!((cache.find(0), cache.find(4), cache.find(8)), (Some(1.0), None, Some(3.0)));
+    }
+}

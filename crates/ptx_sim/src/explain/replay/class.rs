@@ -6,7 +6,7 @@
 use super::predicated::{Body, body};
 use crate::explain::Costs;
 use crate::isa::facts::{Latency, Work};
-use crate::program::{Async, Collective, Function, Op, Order, Scope, Space, Uses};
+use crate::program::{Async, BarrierKind, Collective, Function, Op, Order, Scope, Space, Uses};
 
 /// The unit that executes an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,7 @@ fn class(function: &Function, pc: u32, uses: &Uses, costs: &Costs) -> Class {
         Op::Branch { .. } | Op::BranchIndexed { .. } => {
             Class { holds: costs.branch_cycles, ..unit(Unit::Arithmetic(INTEGER)) }
         }
+        Op::Barrier { kind: BarrierKind::Arrive, .. } => unit(Unit::Arithmetic(INTEGER)),
         Op::Barrier { .. } => unit(Unit::Barrier),
         Op::Fence(order, scope) => match (order, scope) {
             (_, Scope::Cta) | (Order::Relaxed, _) => unit(Unit::Arithmetic(INTEGER)),

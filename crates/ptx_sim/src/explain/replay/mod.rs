@@ -5,8 +5,8 @@
 //! The cycles between two instructions of a warp are put down to what the second one waited for. Summed over the warps
 //! they are the parts of the time, as a profiler's stall reasons are.
 //!
-//! Not modelled: copies that threads wait for by an mbarrier or a group arrive when they are issued, and a block that
-//! polls memory does not wait for the other block.
+//! Not modelled: copies that threads wait for by an mbarrier or a group arrive when they are issued, a block that polls
+//! memory does not wait for the other block, and every barrier is one of all warps of the block.
 
 mod access;
 mod cache;
@@ -211,11 +211,12 @@ impl<'t> Machine<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::Report;
     use crate::trace::Trace;
     use crate::{Config, Launch, Machine as Simulator};
 
-    /// Cycles of blocks of a kernel with this body, and the causes.
-    fn cycles(body: &str, blocks: u32, resident: u32) -> (f64, [f64; CAUSES]) {
+    /// The report of a kernel with this body.
+    fn traced(body: &str, blocks: u32) -> (Report, Program) {
         let text = format!(
             ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a)\n{{\n.reg .pred \
              %p<3>;\n.reg .b32 %r<40>;\n.reg .b64 %rd<20>;\n.reg .f32 %f<20>;\n\
@@ -236,7 +237,13 @@ mod tests {
             params: &params,
             ..Launch::default()
         };
-        let traced = machine.launch(&program, &launch).expect("runs").traced.expect("a trace");
+        (machine.launch(&program, &launch).expect("runs"), program)
+    }
+
+    /// Cycles of blocks of a kernel with this body, and the causes.
+    fn cycles(body: &str, blocks: u32, resident: u32) -> (f64, [f64; CAUSES]) {
+        let (report, program) = traced(body, blocks);
+        let traced = report.traced.expect("a trace");
         let rates = Rates { l2: 1.0, dram: 2.0, line: 3.5, atomic: 100.0, first: 1.0, read: 1.0, written: 1.0 };
         let setting = Setting { resident, start: 10.0, cache_bytes: 1 << 16, rates };
         let recorded: Vec<&BlockTrace> = traced.blocks.iter().collect();
@@ -287,5 +294,18 @@ mod tests {
         );
         assert!(shares(&conflicts, Cause::Shared) > 0.5);
         assert!(shares(&"add.f32 %f1, %f2, %f3;\n".repeat(20), Cause::Issue) > 0.3);
+    }
+
+    #[test]
+    fn the_parts_add_up_to_the_time() {
+        let (_, causes) = cycles("ld.global.f32 %f1, [%rd3];\nst.global.f32 [%rd3], %f1;", 16, 4);
+        let (traced, program) = traced("st.global.u32 [%rd3], %r1;", 300);
+        let launch = Launch { entry: "k", grid: [300, 1, 1], block: [128, 1, 1], ..Launch::default() };
+        let analysis =
+            crate::explain::analyse(&program, &launch, &traced, &crate::Profile::default(), &Costs::default());
+        let time = analysis.expect("a trace").time;
+        let sum: f64 = time.limits.iter().map(|limit| limit.us).sum();
+        assert!((sum - time.kernel_us).abs() < 1e-6 * time.kernel_us && time.kernel_us > 0.0, "{time:?}");
+        assert!(causes.iter().all(|cycles| *cycles >= 0.0), "{causes:?}");
     }
 }

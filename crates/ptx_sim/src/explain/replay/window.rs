@@ -144,10 +144,12 @@ fn order(function: &Function, classes: &Classes, pcs: &[u32]) -> Vec<u16> {
                 break;
             }
             emit(at, &needs, &mut emitted, &mut order);
-            for &other in merged.get(&at).into_iter().flatten() {
-                emit(other, &needs, &mut emitted, &mut order);
-                if let Some(last) = order.last_mut() {
-                    *last |= MERGED;
+            let others = merged.get(&at).into_iter().flatten();
+            for &other in others {
+                if !emitted[other] && needs[other].iter().all(|&need| emitted[need]) {
+                    emitted[other] = true;
+                    order.push(other as u16 | MERGED);
+                    registers += 1;
                 }
             }
         }
@@ -199,4 +201,48 @@ fn emit(at: usize, needs: &[Vec<usize>], emitted: &mut [bool], order: &mut Vec<u
     }
     needs[at].iter().for_each(|&need| emit(need, needs, emitted, order));
     order.push(at as u16);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::Costs;
+    use crate::program::Program;
+
+    /// The order of a stretch of code, as the numbers of its statements.
+    fn ordered(body: &str) -> Vec<u16> {
+        let text = format!(
+            ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %r<9>;\n.reg .b64 \
+             %rd<4>;\n.reg .f32 %f<9>;\n{body}\nret;\n}}\n"
+        );
+        let program = Program::parse(&text).expect("PTX");
+        let function = &program.functions[0];
+        let pcs: Vec<u32> = (0..function.code.len() as u32 - 1).collect();
+        order(function, &Classes::of(function, &Costs::default()), &pcs)
+    }
+
+    #[test]
+    fn loads_move_to_the_front_with_what_they_need() {
+        let load = |k: u32| format!("ld.global.nc.f32 %f{k}, [%rd1+{}];\nst.global.f32 [%rd2], %f{k};\n", 4 * k);
+        let pairs: String = (0..3).map(load).collect();
+        assert_eq!(ordered(&pairs), [0, 2, 4, 1, 3, 5]);
+        // A load that may read what was stored keeps its place.
+        assert_eq!(ordered(&pairs.replace(".nc", "")), [0, 1, 2, 3, 4, 5]);
+        let address = "st.shared.f32 [%r1], %f0;\nadd.s64 %rd3, %rd1, 4;\nld.global.f32 %f1, [%rd3];";
+        assert_eq!(ordered(address), [1, 2, 0]);
+    }
+
+    #[test]
+    fn neighbouring_words_of_shared_memory_are_one_load() {
+        let load = |k: u32| format!("ld.shared.f32 %f{k}, [%r1+{}];\n", 4 * k);
+        let forwards: String = (0..4).map(load).collect();
+        assert_eq!(ordered(&forwards), [0, 1 | MERGED, 2 | MERGED, 3 | MERGED]);
+        // In another order too, and each instruction stands once.
+        let backwards: String = (0..4).rev().map(load).collect();
+        let mut found: Vec<u16> = ordered(&backwards).iter().map(|at| at & !MERGED).collect();
+        found.sort_unstable();
+        assert_eq!(found, [0, 1, 2, 3]);
+        let apart = "ld.shared.f32 %f1, [%r1];\nld.shared.f32 %f2, [%r1+64];";
+        assert_eq!(ordered(apart), [0, 1]);
+    }
 }

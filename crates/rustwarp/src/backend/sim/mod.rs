@@ -54,7 +54,7 @@ struct Shared {
     /// The loaded modules with their names.
     modules: Mutex<Vec<(String, Arc<ptx_sim::Program>)>>,
     observed: Mutex<Observed>,
-    /// Bytes that the host has read since the last launch.
+    /// Bytes that the host has read since the last launch; `None` if it has read nothing.
     read: Mutex<Option<u64>>,
     printed: Printed,
     /// Memory of each texture, by its handle.
@@ -100,11 +100,9 @@ impl Sim {
     /// [`Error::Argument`] for an unknown profile.
     pub fn explaining(profile: &str, printed: Printed) -> Result<Self> {
         let profile = ptx_sim::profile::Profile::find(profile).map_err(|stop| explain(&stop, "choosing a device"))?;
-        let config = ptx_sim::Config {
-            profile: profile.clone(),
-            trace: Some(ptx_sim::Trace::default()),
-            ..ptx_sim::Config::default()
-        };
+        let mut trace = ptx_sim::Trace::default();
+        trace.every = profile.multiprocessors;
+        let config = ptx_sim::Config { profile: profile.clone(), trace: Some(trace), ..ptx_sim::Config::default() };
         let multiprocessors = profile.multiprocessors;
         Ok(Self::of(config, multiprocessors, Some(profile), printed, Faults::AtLaunch))
     }
@@ -223,7 +221,7 @@ unsafe impl Backend for Sim {
         self.refuse_in_capture("copying to memory of the host")?;
         self.shared.check()?;
         if !lock(&self.shared.observed).launches.is_empty() {
-            *lock(&self.shared.read) = Some(bytes.len() as u64);
+            *lock(&self.shared.read).get_or_insert(0) += bytes.len() as u64;
         }
         self.shared.read(address, bytes)
     }
@@ -331,6 +329,7 @@ impl Shared {
     }
 
     fn run(&self, module: Module, call: &Call<'_>, shape: Shape) -> Result<()> {
+        *lock(&self.read) = None;
         let modules = lock(&self.modules);
         let (name, program) = &modules[module.index_on(self.id, &self.info)?];
         let launch = ptx_sim::Launch {
