@@ -79,8 +79,9 @@ pub enum RegisterAllocation {
 }
 
 /// The profiles that come with the crate; the first is the default.
-const BUILT_IN: [&str; 6] = [
+const BUILT_IN: [&str; 7] = [
     include_str!("../profiles/h200.toml"),
+    include_str!("../profiles/h100.toml"),
     include_str!("../profiles/a100.toml"),
     include_str!("../profiles/rtx-3050-laptop.toml"),
     include_str!("../profiles/g80.toml"),

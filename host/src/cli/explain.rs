@@ -34,7 +34,7 @@ struct Own {
     /// Write the page with its plots to one self-contained HTML file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// The device to estimate times for: H200, A100, RTX 3050 laptop, or a TOML file like those of
+    /// The device to estimate times for: H200, H100, A100, RTX 3050 laptop, or a TOML file like those of
     /// crates/ptx_sim/profiles
     #[arg(long, value_name = "NAME|FILE", default_value = PROFILE)]
     profile: String,

@@ -32,8 +32,8 @@ pub(super) struct Options {
     /// Bytes of dynamic shared memory
     #[arg(long, value_name = "BYTES", default_value_t = 0, value_parser = number::any::<u64>)]
     shared: u64,
-    /// A device profile: h200, a100, rtx-3050-laptop, geforce-8800-gtx, geforce-gtx-280, course, or a TOML file with a
-    /// profile
+    /// A device profile: h200, h100, a100, rtx-3050-laptop, geforce-8800-gtx, geforce-gtx-280, course, or a TOML file
+    /// with a profile
     #[arg(long, value_name = "NAME|FILE", default_value = "h200")]
     profile: String,
     /// Print one JSON object per entry
