@@ -185,7 +185,7 @@ fn open_mpi_needs_no_address_on_one_machine() {
 }
 
 #[test]
-fn srun_says_which_rank_a_process_is() {
+fn ranks_are_read_from_the_variables_of_srun() {
     let port = free_port();
     let variables = |rank: usize| {
         let own = ["SLURM_PROCID", "SLURM_LOCALID"].map(|name| (name, rank.to_string()));

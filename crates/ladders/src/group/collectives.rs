@@ -13,6 +13,9 @@ const MESSAGES: std::ops::RangeInclusive<u32> = 3..=32;
 /// Milliseconds that the calls of one sample take together, at least, unless there are too many.
 const SAMPLE_MS: f64 = 20.0;
 
+/// Bytes of a rank's result up to which all elements are verified; of longer results the first and the last one are.
+const VERIFIED_WHOLE: usize = 4 << 20;
+
 /// Most calls of one sample: the host may be this far ahead of the devices.
 const MOST_CALLS: f64 = 500.0;
 
@@ -51,7 +54,7 @@ pub(super) fn measure(group: &Group, subject: Subject, repeat: u32, emit: &mut d
 /// A call that can be repeated.
 type Call<'g> = Box<dyn FnMut() -> rustwarp::Result<()> + 'g>;
 
-/// A collective of `len` elements, and whether its first and last results are right on all ranks.
+/// A collective of `len` elements, and whether its result is right on all ranks, as far as [`is_right`] compares it.
 fn prepare(group: &Group, subject: Subject, len: usize) -> rustwarp::Result<(Call<'_>, bool)> {
     let size = group.size();
     let all = |right: &dyn Fn(usize) -> rustwarp::Result<bool>| -> rustwarp::Result<bool> {
@@ -61,14 +64,14 @@ fn prepare(group: &Group, subject: Subject, len: usize) -> rustwarp::Result<(Cal
     Ok(match subject {
         Subject::ReduceScatter => {
             let parts = group.reduce_scatter_sum(&ones)?;
-            let right = all(&|rank| Ok(ends(parts.part(rank)?)? == [size as f32; 2]))?;
+            let right = all(&|rank| is_right(parts.part(rank)?, |_| size as f32))?;
             (Box::new(move || group.reduce_scatter_sum(&ones).map(drop)), right)
         }
         Subject::AllGather => {
             let each = len / size;
             let parts = group.shard_with(len, |part| Ok(part.map(|i| (i / each) as f32).collect()))?;
             let whole = group.all_gathered(&parts)?;
-            let right = all(&|rank| Ok(ends(whole.of(rank)?)? == [0.0, (size - 1) as f32]))?;
+            let right = all(&|rank| is_right(whole.of(rank)?, |i| (i / each) as f32))?;
             (Box::new(move || group.all_gathered(&parts).map(drop)), right)
         }
         Subject::Broadcast => {
@@ -76,21 +79,26 @@ fn prepare(group: &Group, subject: Subject, len: usize) -> rustwarp::Result<(Cal
                 ones.of_mut(rank)?.fill(0)?;
             }
             group.broadcast(&mut ones, 0)?;
-            let right = all(&|rank| Ok(ends(ones.of(rank)?)? == [1.0; 2]))?;
+            let right = all(&|rank| is_right(ones.of(rank)?, |_| 1.0))?;
             (Box::new(move || group.broadcast(&mut ones, 0)), right)
         }
         _ => {
             group.all_reduce_sum(&mut ones)?;
-            let right = all(&|rank| Ok(ends(ones.of(rank)?)? == [size as f32; 2]))?;
+            let right = all(&|rank| is_right(ones.of(rank)?, |_| size as f32))?;
             (Box::new(move || group.all_reduce_sum(&mut ones)), right)
         }
     })
 }
 
-/// The first and the last element.
-fn ends(view: View<'_, f32>) -> rustwarp::Result<[f32; 2]> {
-    let one = |place: usize| Ok(view.view(place..place + 1)?.download()?[0]);
-    Ok([one(0)?, one(view.len() - 1)?])
+/// Whether the elements of a rank are the expected ones: all of them, or the first and the last one of a result that is
+/// longer than [`VERIFIED_WHOLE`].
+fn is_right(view: View<'_, f32>, expected: impl Fn(usize) -> f32) -> rustwarp::Result<bool> {
+    let len = view.len();
+    if size_of::<f32>() * len <= VERIFIED_WHOLE {
+        return Ok(view.download()?.into_iter().enumerate().all(|(i, x)| x == expected(i)));
+    }
+    let one = |place: usize| Ok(view.view(place..place + 1)?.download()? == [expected(place)]);
+    Ok(one(0)? && one(len - 1)?)
 }
 
 #[cfg(test)]
@@ -104,5 +112,18 @@ mod tests {
             let (mut run, verified) = prepare(&group, subject, 12).expect("a collective");
             assert!(verified && run().and_then(|()| run()).is_ok(), "{subject:?}");
         }
+    }
+
+    #[test]
+    fn an_error_in_the_middle_is_found_up_to_the_limit() {
+        let device = rustwarp::Device::sim().expect("a simulator");
+        let right = |len: usize, wrong: usize| {
+            let values: Vec<f32> = (0..len).map(|i| if i == wrong { 0.0 } else { 1.0 }).collect();
+            let memory = device.upload(&values).expect("memory");
+            is_right(memory.view(..).expect("a view"), |_| 1.0).expect("elements")
+        };
+        let most = VERIFIED_WHOLE / size_of::<f32>();
+        assert!(right(most, most) && !right(most, most / 2));
+        assert!(!right(most + 1, most) && !right(most + 1, 0) && right(most + 1, most / 2));
     }
 }

@@ -87,7 +87,8 @@ impl Model {
             }
         };
         let mut costs = Vec::new();
-        for subject in Subject::ALL.into_iter().filter(|subject| subject.carried(2).is_none()) {
+        let computes = |subject: &Subject| subject.carried(2).is_none() && !subject.is_copy();
+        for subject in Subject::ALL.into_iter().filter(computes) {
             let points: Vec<_> = of(subject, 1).map(|one| (subject.work(one.n, one.side), one.time_ms)).collect();
             if points.is_empty() {
                 continue;

@@ -130,6 +130,11 @@ impl Subject {
         }
     }
 
+    /// Whether it copies between host and devices, and no GPU computes or exchanges anything.
+    pub fn is_copy(self) -> bool {
+        matches!(self, Self::ToDevice | Self::ToHost | Self::BothWays)
+    }
+
     /// Bytes of the all-reduce that takes as long as what the GPUs exchange.
     pub(super) fn exchanged(self, n: u64, side: u64) -> f64 {
         match self {

@@ -1,7 +1,9 @@
 //! Times of the same work on 1, 2, … GPUs of one process.
 //!
-//! The operands are made on the devices before anything is timed, from a generated tile that is repeated, and every
-//! result is verified first. A time is the median between two barriers; that of a collective is of many calls that
+//! The operands are made on the devices before anything is timed, from a generated tile that is repeated. Before the
+//! timing one result is verified: of sums and histograms the whole, of scans the last element, of products the first
+//! and the last element, of collectives all elements up to 4 MiB for each GPU, and the first and the last one above.
+//! Copies are compared whole, after the timing. A time is the median between two barriers; that of a collective is of many calls that
 //! start without waiting, divided by their number.
 
 use super::sample::{Sample, Scaling, Subject};
@@ -48,7 +50,7 @@ fn on_group(group: &Group, subject: Subject, request: &Request, emit: &mut dyn F
     if subject.carried(gpus).is_some() {
         return if gpus == 1 { Ok(()) } else { collectives::measure(group, subject, request.repeat, emit) };
     }
-    if matches!(subject, Subject::ToDevice | Subject::ToHost | Subject::BothWays) {
+    if subject.is_copy() {
         for part in [64, 8, 1] {
             let bytes = (request.n / part).max(1) as usize;
             let copied = transfers::time(group, subject, bytes, request.repeat)?;

@@ -139,8 +139,10 @@ impl Group {
     /// Waits until all ranks have come here, and the devices of this process have done all work.
     ///
     /// # Errors
-    /// [`Error::Group`] if a rank is missing or has ended; [`Error::Fault`] if a kernel faulted.
+    /// [`Error::Group`] if a rank is missing or has ended, or an error has ended communication: results of earlier
+    /// calls may be undefined then. [`Error::Fault`] if a kernel faulted.
     pub fn synchronize(&self) -> Result<()> {
+        self.linked()?;
         let agreement = self.peers.agree(|| "a barrier".to_owned())?;
         self.peers.await_all(agreement)?;
         for member in &self.members {
@@ -175,6 +177,7 @@ impl Group {
         for member in &self.members {
             member.device.refuse_in_capture("communicating between devices")?;
         }
+        self.linked()?;
         let agreement = self.peers.agree(what)?;
         match &self.keeper {
             Some(keeper) if agreement.is_open() => Ok(Some(keeper.keep(agreement))),
@@ -182,11 +185,21 @@ impl Group {
         }
     }
 
-    /// The result of waiting for a device, or the error of the group if a rank has ended: the device's work has been
-    /// aborted then.
+    /// The result of waiting for a device, or the error of the group if a rank has ended, or that has ended
+    /// communication: the device's work has been aborted then.
     pub(super) fn settled<R>(&self, result: Result<R>) -> Result<R> {
         self.peers.check()?;
-        result
+        let value = result?;
+        self.linked()?;
+        Ok(value)
+    }
+
+    /// Checks that no error has ended the communication of GPUs.
+    fn linked(&self) -> Result<()> {
+        match &self.links {
+            Links::Gpus(communicators) => communicators.ended(),
+            Links::Simulated => Ok(()),
+        }
     }
 
     /// Checks that memory belongs to this group.
@@ -253,5 +266,25 @@ impl std::fmt::Debug for Group {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let devices: Vec<_> = self.devices().map(|device| device.info().device.clone()).collect();
         write!(f, "Group(ranks {:?} of {}: {})", self.ranks(), self.size, devices.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_an_abort_of_communication_no_wait_succeeds() {
+        let simulators = (0..2).map(|_| Device::sim()).collect::<Result<Vec<_>>>().expect("simulators");
+        let communicators = Arc::new(Communicators::of_none());
+        let links = Links::Gpus(Arc::clone(&communicators));
+        let members = members(simulators).expect("streams");
+        let group = Group::with(members, 0, 2, links, Arc::new(Peers::here())).expect("a group");
+        group.synchronize().expect("no error yet");
+        communicators.abort(&Error::Device("a link".to_owned()));
+        let calls = [group.synchronize(), group.settled(Ok(())), group.together(|| "a call".to_owned(), || Ok(()))];
+        for found in calls {
+            assert!(matches!(&found, Err(Error::Group(reason)) if reason.contains("a link")), "{found:?}");
+        }
     }
 }

@@ -12,8 +12,8 @@ use std::time::Duration;
 const WATCH: Duration = Duration::from_millis(20);
 
 /// A thread that aborts communication when the ranks differ, one does not come in time, one has ended, or NCCL reports
-/// an error of a link: the devices would wait for ever. It ends with this value, which waits for it: NCCL must not be
-/// in a call when a process exits.
+/// an error of a link: the devices would wait for ever. A call of NCCL that blocks in the host is not ended. The thread
+/// ends with this value, which waits for it: NCCL must not be in a call when a process exits.
 pub(super) struct Keeper {
     /// `None` while this value is dropped.
     sender: Option<Sender<Task>>,
@@ -63,8 +63,8 @@ fn watch(receiver: &Receiver<Task>, communicators: &Communicators, peers: &Peers
             Err(RecvTimeoutError::Disconnected) => return,
         };
         let failed = fine.is_err();
-        if failed {
-            communicators.abort();
+        if let Err(error) = &fine {
+            communicators.abort(error);
         }
         if let Some(outcome) = outcome {
             // Calls whose results stay on the devices do not wait for it.

@@ -13,7 +13,7 @@ pub(super) enum Peers {
     Processes(Box<Client>),
 }
 
-/// A call that the ranks make together, of which they post what it is; see [`Peers::agree`].
+/// What [`Peers::agree`] returns: a call that this rank has posted, and on which the others may not have agreed yet.
 #[must_use]
 pub(super) struct Agreement(Option<Ticket>);
 
@@ -36,7 +36,10 @@ impl Peers {
     /// [`Error::Group`] if the group has failed.
     pub fn agree(&self, what: impl FnOnce() -> String) -> Result<Agreement> {
         Ok(Agreement(match self {
-            Self::Here(_) => None,
+            Self::Here(_) => {
+                self.check()?;
+                None
+            }
             Self::Processes(client) => Some(client.post(&what(), Vec::new())?),
         }))
     }
@@ -103,9 +106,11 @@ mod tests {
     fn only_a_failure_of_the_links_ends_a_group_of_one_process() {
         let (peers, error) = (Peers::here(), |text: &str| Error::Device(text.to_owned()));
         assert!(peers.report::<()>(Err(error("a call"))).is_err() && peers.check().is_ok());
+        assert!(peers.agree(|| "a call".to_owned()).is_ok());
         peers.fail(&error("a link"));
         peers.fail(&error("what follows"));
         let failed = peers.check().expect_err("a failure");
         assert!(matches!(&failed, Error::Group(text) if text.contains("a link")), "{failed}");
+        assert!(peers.agree(|| "a call".to_owned()).is_err());
     }
 }

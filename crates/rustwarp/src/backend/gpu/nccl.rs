@@ -14,10 +14,11 @@ use crate::sync::lock;
 use cuda_driver::nccl::{self, ncclComm_t, ncclConfig_t, ncclDataType_t, ncclRedOp_t, ncclResult_t, ncclUniqueId};
 use cuda_driver::sys;
 use std::ffi::c_void;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// How long the communicators of a process that ends wait for work under way.
+/// How long communicators that do not block wait for work under way when they are dropped. Those that block wait in
+/// `ncclCommFinalize` itself, without a bound: a group has awaited or aborted its work before.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// What is attempted while nothing is.
@@ -48,6 +49,8 @@ pub(crate) fn new_id() -> Result<Vec<u8>> {
 pub(crate) struct Communicators {
     /// Empty after they were aborted.
     handles: Mutex<Vec<Handle>>,
+    /// Why they were aborted. It is set before, so that a wait that the abort ends is not taken for success.
+    ended: OnceLock<String>,
     /// What keeps the contexts; it is dropped last.
     #[expect(dead_code, reason = "it is dropped with the communicators")]
     owner: Foreign,
@@ -97,9 +100,9 @@ impl Communicators {
             }
             Ok(())
         });
-        let made = Self { handles: Mutex::new(handles), owner };
+        let made = Self { handles: Mutex::new(handles), ended: OnceLock::new(), owner };
         started?;
-        settle(&mut lock(&made.handles), attempt, interrupt)?;
+        made.settle(&mut lock(&made.handles), attempt, interrupt)?;
         Ok(made)
     }
 
@@ -107,7 +110,7 @@ impl Communicators {
     /// [`Collective::ReduceScatter`]. There is a part for each rank of this process, in order.
     ///
     /// # Errors
-    /// [`Error::Device`] if NCCL fails or was aborted, and the interrupt's error.
+    /// [`Error::Device`] if NCCL fails, [`Error::Group`] if it was aborted, and the interrupt's error.
     ///
     /// # Safety
     /// The memory has room for what the ranks give and get, until the streams have done the work.
@@ -180,12 +183,22 @@ impl Communicators {
         })
     }
 
-    /// Reports an error that NCCL has found since the last call, of a link or of a network. While another call is under
-    /// way, that reports it.
+    /// Checks that communication was not aborted: results of collectives that were under way then are undefined.
     ///
     /// # Errors
-    /// [`Error::Device`] with NCCL's text.
+    /// [`Error::Group`] with the reason.
+    pub fn ended(&self) -> Result<()> {
+        self.ended.get().map_or(Ok(()), |reason| Err(Error::Group(reason.clone())))
+    }
+
+    /// Reports why communication was aborted, or an error that NCCL has found since the last call, of a link or of a
+    /// network. While another call is under way, nothing is asked: that call reports the error, unless it blocks in
+    /// the host.
+    ///
+    /// # Errors
+    /// [`Error::Group`] after an abort, [`Error::Device`] with NCCL's text.
     pub fn check(&self) -> Result<()> {
+        self.ended()?;
         let Ok(handles) = self.handles.try_lock() else { return Ok(()) };
         handles.iter().try_for_each(|handle| {
             let mut state = ncclResult_t::SUCCESS;
@@ -195,23 +208,62 @@ impl Communicators {
         })
     }
 
-    /// Ends all communication: kernels that wait for another rank end, and their results mean nothing.
-    pub fn abort(&self) {
+    /// Ends all communication because of an error: kernels that wait for another rank end, and their results are
+    /// undefined. A call under way is awaited first: NCCL frees what it aborts, which the call uses.
+    pub fn abort(&self, error: &Error) {
+        self.end(error);
         abort(&mut lock(&self.handles));
+    }
+
+    /// Communicators of no GPU.
+    #[cfg(test)]
+    pub fn of_none() -> Self {
+        Self { handles: Mutex::default(), ended: OnceLock::new(), owner: Box::new(()) }
+    }
+
+    /// Records why communication is aborted. A later reason follows from the first one.
+    fn end(&self, error: &Error) {
+        let _ = self.ended.set(error.to_string());
     }
 
     fn run(&self, attempt: &str, interrupt: Interrupt<'_>, start: impl FnOnce(&[Handle]) -> Result<()>) -> Result<()> {
         interrupt()?;
         let mut handles = lock(&self.handles);
-        if handles.is_empty() {
-            return Err(Error::Device(format!("{attempt}: communication was ended after an error")));
-        }
+        self.ended()?;
         if let Err(error) = grouped(attempt, || start(&handles)) {
             // Some of the GPUs may have started, and would wait for the others.
+            self.end(&error);
             abort(&mut handles);
             return Err(error);
         }
-        settle(&mut handles, attempt, interrupt)
+        self.settle(&mut handles, attempt, interrupt)
+    }
+
+    /// Waits until the host's part of a call has ended on all communicators; aborts them after an error.
+    fn settle(&self, handles: &mut Vec<Handle>, attempt: &str, interrupt: Interrupt<'_>) -> Result<()> {
+        let result = handles.iter().try_for_each(|handle| {
+            let begin = Instant::now();
+            loop {
+                let mut state = ncclResult_t::SUCCESS;
+                // SAFETY: the communicator exists, and the second argument points to room for a result.
+                check(unsafe { nccl::ncclCommGetAsyncError(handle.raw, &mut state) }, attempt)?;
+                if state != ncclResult_t::IN_PROGRESS {
+                    return check(state, attempt);
+                }
+                interrupt()?;
+                // Most calls take microseconds; the first ones connect the GPUs.
+                if begin.elapsed() > Duration::from_millis(1) {
+                    std::thread::sleep(Duration::from_micros(50));
+                } else {
+                    std::hint::spin_loop();
+                }
+            }
+        });
+        if let Err(error) = &result {
+            self.end(error);
+            abort(handles);
+        }
+        result
     }
 }
 
@@ -219,7 +271,7 @@ impl Drop for Communicators {
     fn drop(&mut self) {
         let handles = std::mem::take(&mut *lock(&self.handles));
         let begin = Instant::now();
-        // All begin to end before one is awaited: those of one process wait for each other.
+        // Communicators that do not block all begin to end before one is awaited; those that block are awaited in turn.
         for handle in &handles {
             if enter(handle.context).is_ok() {
                 // SAFETY: the communicator exists.
@@ -247,32 +299,6 @@ impl Drop for Communicators {
             unsafe { if ended { nccl::ncclCommDestroy(handle.raw) } else { nccl::ncclCommAbort(handle.raw) } };
         }
     }
-}
-
-/// Waits until the host's part of a call has ended on all communicators; aborts them after an error.
-fn settle(handles: &mut Vec<Handle>, attempt: &str, interrupt: Interrupt<'_>) -> Result<()> {
-    let result = handles.iter().try_for_each(|handle| {
-        let begin = Instant::now();
-        loop {
-            let mut state = ncclResult_t::SUCCESS;
-            // SAFETY: the communicator exists, and the second argument points to room for a result.
-            check(unsafe { nccl::ncclCommGetAsyncError(handle.raw, &mut state) }, attempt)?;
-            if state != ncclResult_t::IN_PROGRESS {
-                return check(state, attempt);
-            }
-            interrupt()?;
-            // Most calls take microseconds; the first ones connect the GPUs.
-            if begin.elapsed() > Duration::from_millis(1) {
-                std::thread::sleep(Duration::from_micros(50));
-            } else {
-                std::hint::spin_loop();
-            }
-        }
-    });
-    if result.is_err() {
-        abort(handles);
-    }
-    result
 }
 
 fn abort(handles: &mut Vec<Handle>) {
@@ -330,5 +356,23 @@ fn of_reduction(reduction: Reduction) -> ncclRedOp_t {
         Reduction::Sum => ncclRedOp_t::SUM,
         Reduction::Max => ncclRedOp_t::MAX,
         Reduction::Min => ncclRedOp_t::MIN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_call_ends_communication_with_its_error() {
+        let communicators = Communicators::of_none();
+        assert!(communicators.check().is_ok());
+        // Without NCCL its own error comes first.
+        let failed = communicators.run("a call", &|| Ok(()), |_| Err(Error::Device("a link".to_owned())));
+        let text = failed.expect_err("a failure").to_string();
+        let next = communicators.run("the next call", &|| Ok(()), |_| Ok(()));
+        for later in [communicators.check(), communicators.ended(), next] {
+            assert!(matches!(&later, Err(Error::Group(reason)) if *reason == text), "{later:?}");
+        }
     }
 }
