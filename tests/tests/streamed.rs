@@ -236,7 +236,7 @@ fn products_of_matrices() {
 }
 
 #[test]
-fn matrices_that_are_not_there() {
+fn sources_with_too_few_elements_for_the_matrices() {
     let (device, bytes, sink) = (sim(), [0_u8; 48], Mutex::new(vec![0_u8; 48]));
     let factors: [&dyn Source; 2] = [&&bytes[..], &&bytes[..]];
     let product = |rows, sizes| {

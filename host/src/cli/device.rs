@@ -46,6 +46,17 @@ pub(super) fn info(choice: Choice) -> Result<DeviceInfo> {
     Ok(gpus.into_iter().nth(number as usize).unwrap_or_else(backend::simulator))
 }
 
+/// Bytes of device memory that a run on the device of [`info`] can have: what other processes leave of a GPU's memory,
+/// and half of a simulator's, whose contents are in this machine's memory twice.
+pub(super) fn room(choice: Choice, info: &DeviceInfo) -> Result<u64> {
+    if !info.is_gpu() {
+        return Ok(info.memory / 2);
+    }
+    // Only an opened GPU says it; the run opens it again, for large inputs only.
+    let (device, _) = backend::open(choice, Checks::Bounds)?;
+    Ok(device.free_memory()?)
+}
+
 /// The source of a family's PTX.
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]

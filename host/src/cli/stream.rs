@@ -94,19 +94,19 @@ fn too_large(family: &Family, options: &family::Options) -> Result<Option<String
     }
     let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
     let names = names.join(" and ");
-    // A file is read, and then converted.
-    if let Err(error) = require_host_memory(bytes.saturating_mul(2), &format!("loading {names}"), "") {
+    // A file is read, and then converted; the result comes back.
+    let of_host = bytes.saturating_mul(2).saturating_add(inputs.result_bytes(&request));
+    if let Err(error) = require_host_memory(of_host, &format!("loading {names}"), "") {
         return Ok(Some(error.to_string().trim_end_matches(": ").to_owned()));
     }
-    let reason = beyond_device(needed, &device::info(options.device.device)?);
+    let info = device::info(options.device.device)?;
+    let reason = beyond_device(needed, device::room(options.device.device, &info)?, &info);
     Ok(reason.map(|reason| format!("the work on {names} {reason}")))
 }
 
-/// Why operands and result of this size do not fit in a device's memory.
-fn beyond_device(needed: u64, info: &DeviceInfo) -> Option<String> {
-    // The driver has a part of a GPU's memory; what a simulator has is in this machine's memory twice.
-    let room = if info.is_gpu() { info.memory - info.memory / 16 } else { info.memory / 2 };
-    let text = || format!("needs {} of device memory, and {} has {}", human(needed), info.device, human(info.memory));
+/// Why operands and result of this size do not fit in the room that a device has.
+fn beyond_device(needed: u64, room: u64, info: &DeviceInfo) -> Option<String> {
+    let text = || format!("needs {} of device memory, and {} has room for {}", human(needed), info.device, human(room));
     (needed > room).then(text)
 }
 
@@ -222,6 +222,9 @@ fn stream(
         return Ok(true);
     }
     let right = row.verified != Some(false);
+    if let (Some(true), Some(compared)) = (row.verified, inputs.sampled(&request)) {
+        note(format_args!("{compared} of the {} elements of the product were compared", row.results));
+    }
     let mut written = Ok(());
     if let (true, Some(path), Some(result)) = (right, &options.output, &result) {
         written = input::write(path, result);
@@ -253,12 +256,10 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_said_with_both_sizes() {
         let mut info = rustwarp::backend::simulator();
-        info.memory = 2 << 30;
-        assert_eq!(beyond_device(1 << 30, &info), None);
-        let reason = beyond_device(3 << 30, &info).expect("a reason");
-        assert_eq!(reason, "needs 3.0 GiB of device memory, and sim has 2.0 GiB");
-        info.sm = Some(90);
-        assert_eq!(beyond_device(3 << 29, &info), None);
-        assert!(beyond_device(2 << 30, &info).is_some(), "the driver has a part");
+        info.memory = 4 << 30;
+        let room = device::room(rustwarp::backend::Choice::Sim, &info).expect("the simulator's");
+        assert_eq!((room, beyond_device(2 << 30, room, &info)), (2 << 30, None));
+        let reason = beyond_device(3 << 30, room, &info).expect("a reason");
+        assert_eq!(reason, "needs 3.0 GiB of device memory, and sim has room for 2.0 GiB");
     }
 }

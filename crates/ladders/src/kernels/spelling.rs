@@ -29,6 +29,7 @@ parameters! {
     PEERS "peers"
     STREAM "stream"
     CHUNK "chunk"
+    NO_VERIFY "no-verify"
 }
 
 /// The option with this name.

@@ -47,7 +47,9 @@ impl Job<'_> {
     pub(super) fn matmul<T: Real>(&self) -> Result<Row> {
         let [m, n, k] = sizes(self.request, self.inputs)?;
         let bytes = [m, n, size_of::<T>()].iter().try_fold(1_u64, |product, &x| product.checked_mul(x as u64));
-        let bytes = bytes.ok_or_else(|| Error::Usage(format!("a product of {m}x{n} has too many bytes: 64 bits")))?;
+        let bytes = bytes.ok_or_else(|| {
+            Error::Usage(format!("a product of {m}x{n} has more bytes than 64 bits can count: use smaller matrices"))
+        })?;
         let mut row = self.to_output(T::DTYPE, &[m, n], bytes, |part| self.matmul_to::<T>([m, n, k], part))?;
         row.shape = Some(vec![m, n, k]);
         Ok(row)
@@ -55,7 +57,7 @@ impl Job<'_> {
 
     fn matmul_to<T: Real>(&self, sizes: [usize; 3], part: Option<FilePart>) -> Result<Row> {
         let ([m, n, k], [a, b]) = (sizes, [&self.inputs[0], &self.inputs[1]]);
-        let columns = Columns::new(if self.request.verify { sizes } else { [0; 3] });
+        let columns = Columns::new(if self.request.verify { sizes } else { [0; 3] })?;
         let watched = Watched::<T, _>::new(b, |first, values: &[T]| {
             columns.add(first, values);
             Ok(())

@@ -95,6 +95,14 @@ impl Inputs {
         let elements = matmul::sizes(request, &self.0).map_or(0, |[m, n, _]| (m as u64).saturating_mul(n as u64));
         elements.saturating_mul(size)
     }
+
+    /// Number of elements of the result that are compared with a reference, if the others are not.
+    pub fn sampled(&self, request: &Request<'_>) -> Option<u64> {
+        if request.family.name != kernels::matmul::FAMILY.name {
+            return None;
+        }
+        product::sampled(matmul::sizes(request, &self.0).ok()?)
+    }
 }
 
 /// Opens the files of a request, and checks everything that needs no device.
@@ -189,7 +197,7 @@ pub fn run(
 
 /// Bytes of a chunk. They are fixed here, since error bounds depend on them.
 fn chunk(place: Place<'_>, request: &Request<'_>) -> Result<u64> {
-    /// Chunks of each operand and of the result of a scan on the device.
+    /// Chunks of two operands on the device, or of one and its result.
     const CHUNKS: usize = 6;
     match (request.chunk, place.device()) {
         (Some(chunk), _) => Ok(chunk),

@@ -3,7 +3,10 @@
 
 use super::judged::Outcome;
 use super::reference::{elements, lock};
+use crate::error::Result;
 use crate::kernels::matmul::oracle::{ALL, PATCH, element, float, mix};
+use crate::kernels::spelling::NO_VERIFY;
+use rustwarp::backend::require_host_memory;
 use rustwarp::element::Scalar;
 use rustwarp::streamed::{Sink, Source};
 use std::io;
@@ -13,6 +16,17 @@ use std::sync::{Mutex, PoisonError, RwLock};
 
 /// Elements of B up to which all of them are kept.
 const KEPT: usize = 1 << 27;
+
+/// Columns of which one is kept: 1 if all elements of the product are compared.
+fn stride([m, n, k]: [usize; 3]) -> usize {
+    let all = m as u128 * n as u128 * k as u128 <= ALL && n.saturating_mul(k.saturating_add(8)) <= KEPT;
+    if all { 1 } else { PATCH }
+}
+
+/// Number of elements of a product that are compared, if the others are not.
+pub(super) fn sampled(sizes @ [m, n, _]: [usize; 3]) -> Option<u64> {
+    (stride(sizes) > 1).then(|| m.div_ceil(PATCH) as u64 * n.div_ceil(PATCH) as u64)
+}
 
 /// Columns of B in f64: all, or for a large product one of every [`PATCH`].
 pub(super) struct Columns {
@@ -25,9 +39,14 @@ pub(super) struct Columns {
 
 impl Columns {
     /// Columns of a factor of `k` x `n`, by which a matrix of `m` rows is multiplied.
-    pub fn new([m, n, k]: [usize; 3]) -> Self {
-        let few = m as u128 * n as u128 * k as u128 <= ALL && n.saturating_mul(k.saturating_add(8)) <= KEPT;
-        Self::every(if few { 1 } else { PATCH }, [n, k])
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](rustwarp::Error::OutOfMemory) if this machine has no room for them.
+    pub fn new(sizes @ [_, n, k]: [usize; 3]) -> Result<Self> {
+        let stride = stride(sizes);
+        let bytes = (n.div_ceil(stride) as u64).saturating_mul(k as u64).saturating_mul(size_of::<f64>() as u64);
+        require_host_memory(bytes, "the reference of the product", &format!("add {NO_VERIFY}"))?;
+        Ok(Self::every(stride, [n, k]))
     }
 
     fn every(stride: usize, [n, k]: [usize; 2]) -> Self {
@@ -149,7 +168,8 @@ mod tests {
                 places.iter().map(|(row, column)| (row / stride, column / stride)).collect();
             assert_eq!(patches.len(), expected, "{places:?}");
         }
-        assert_eq!((Columns::new([64, 64, 64]).stride, Columns::new([1 << 12, 1 << 11, 1 << 12]).stride), (1, PATCH));
+        assert_eq!((stride([64, 64, 64]), stride([1 << 12, 1 << 11, 1 << 12])), (1, PATCH));
+        assert_eq!((sampled([64, 64, 64]), sampled([1, 1 << 14, 1 << 14])), (None, Some(1 << 8)));
     }
 
     #[test]
@@ -159,7 +179,7 @@ mod tests {
         let right: Vec<f32> =
             (0..m * n).map(|i| (0..k).map(|at| a[i / n * k + at] * b[at * n + i % n]).sum()).collect();
         let judge = |product: &[f32]| {
-            let columns = Columns::new([m, n, k]);
+            let columns = Columns::new([m, n, k]).expect("columns");
             // Pieces end within rows.
             b.chunks(3).zip(0..).for_each(|(piece, at)| columns.add(3 * at, piece));
             let kept = Mutex::new(vec![0_u8; 4 * m * n]);

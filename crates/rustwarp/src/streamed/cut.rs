@@ -36,6 +36,8 @@ pub(super) struct Cut {
     pub range: Range<u64>,
     /// Elements of a chunk but the last one, which may be shorter.
     pub chunk: usize,
+    /// Elements of a chunk if the range were longer.
+    pub most: usize,
     /// Elements of a piece; the last one of a chunk may be shorter.
     pub piece: usize,
     /// Chunks that are on the device at a time.
@@ -84,7 +86,8 @@ impl Cut {
         };
         let all = (range.end - range.start) * size;
         // One chunk for all is rounded up, so that nothing is left for another.
-        let chunk = (asked / ALIGN * ALIGN).max(size).min(all.div_ceil(ALIGN) * ALIGN);
+        let most = (asked / ALIGN * ALIGN).max(size);
+        let chunk = most.min(all.div_ceil(ALIGN) * ALIGN);
         if settings.chunk.is_some() {
             let what = format!("{chunks} chunks of {}", human(chunk));
             require_memory(device.backend(), chunk.checked_mul(chunks as u64), &what, "use smaller chunks")?;
@@ -92,15 +95,15 @@ impl Cut {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let readers = settings.readers.unwrap_or(processors.min(READERS)).max(1);
         let writers = settings.writers.unwrap_or(processors.min(4)).max(1);
-        let chunk = (chunk / size) as usize;
+        let (chunk, most) = ((chunk / size) as usize, (most / size) as usize);
         let pieces = (chunk * size as usize).div_ceil(PIECE).max(readers.min(chunk * size as usize / LEAST_PIECE));
-        Ok(Self { range, chunk, piece: chunk.div_ceil(pieces.max(1)), slots, readers, writers })
+        Ok(Self { range, chunk, most, piece: chunk.div_ceil(pieces.max(1)), slots, readers, writers })
     }
 
-    /// The same range in chunks of whole rows, as many as fit the chunk, and at least one.
-    pub fn of_rows(self, row: usize) -> Self {
+    /// The same range in chunks of whole rows, as many as fit the chunk, but no more than `most`, and at least one.
+    pub fn of_rows(self, row: usize, most: usize) -> Self {
         let row = row.max(1);
-        Self { chunk: (self.chunk / row).max(1) * row, ..self }
+        Self { chunk: (self.chunk / row).min(most).max(1) * row, ..self }
     }
 
     /// Number of chunks.

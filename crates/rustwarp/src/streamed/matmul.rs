@@ -3,7 +3,7 @@
 use super::cut::Cut;
 use super::panel::Panel;
 use super::pipeline::{Chunk, for_each_chunk, run};
-use super::results::Results;
+use super::results::{RESULTS, Results};
 use super::settings::{Progress, Settings};
 use super::sink::Sink;
 use super::source::Source;
@@ -15,12 +15,12 @@ use crate::matmul::{Real, Sizes, matmul_into};
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Chunks of the product on the device: one is computed while another one is copied to the host.
-const RESULTS: usize = 2;
-
 /// Columns to which a panel of B is rounded down, so that its tiles are whole and its rows start at multiples of 16
 /// bytes.
 const ALIGNED: usize = 256;
+
+/// Rows of a chunk that are multiplied fast, although their part of the product may be larger than a chunk.
+const ROWS: usize = 256;
 
 /// Multiplies the rows of A in the range by B, both row-major: A has `k` columns, and B is `k` x `n`. Row `i` of the
 /// product is written to the sink from byte `i * n * size_of::<T>()` on, as it would be for all rows of A.
@@ -28,6 +28,7 @@ const ALIGNED: usize = 256;
 /// All of B stays on the device if that has room for it, beside the chunks. Otherwise A is read once for every panel of
 /// columns of B that has room. So A, B and the product may each be larger than the device; a row of A must fit, and so
 /// must a column of B. A chunk is of whole rows of A, at least one; products are fast from 256 rows on.
+/// Of more rows than that, the rows of the product fit in a chunk, too.
 ///
 /// - *Error bound*: that of [`matmul`](mod@crate::matmul).
 /// - *Determinism*: the same bits on every run with the same chunk, on devices with the same room; the tile depends on
@@ -45,7 +46,7 @@ pub fn matmul<T: Real>(
     settings: &Settings<'_>,
 ) -> Result<()> {
     let product = Product::<T>::new(device, factors, rows, [n, k], sink, settings)?;
-    let width = if n * k == 0 { n } else { product.room()? };
+    let width = if n * k == 0 || product.rows.is_empty() { n } else { product.room()? };
     product.by_panels(width)
 }
 
@@ -85,7 +86,9 @@ impl<'a, T: Real> Product<'a, T> {
         let of_a = elements(rows.start, k, "A")?..elements(end, k, "A")?;
         // This also checks the lengths of both.
         let of_b = Cut::new::<T>(device, &[b], 0..elements(k as u64, n, "B")?, settings, 0)?;
-        let cut = Cut::new::<T>(device, &[a], of_a, settings, 0)?.of_rows(k);
+        let cut = Cut::new::<T>(device, &[a], of_a, settings, 0)?;
+        let most = (cut.most / n.max(1)).max(ROWS);
+        let cut = cut.of_rows(k, most);
         let chunks = ((cut.slots * size_of::<T>()) as u64).saturating_mul(cut.chunk.max(of_b.chunk) as u64);
         let element = PhantomData;
         Ok(Self { device, factors: [a, b], rows, n, k, sink, settings, cut, chunks, element })
@@ -159,10 +162,11 @@ impl<'a, T: Real> Product<'a, T> {
     fn load(&self, columns: Range<usize>, b: &mut Buffer<T>, settings: &Settings<'_>) -> Result<()> {
         let elements = 0..(self.k * columns.len()) as u64;
         let panel = self.panel(self.factors[1], columns, self.k as u64);
-        for_each_chunk::<T>(self.device, &panel, elements, settings, |Chunk { first, view }| {
+        let loaded = for_each_chunk::<T>(self.device, &panel, elements, settings, |Chunk { first, view }| {
             let first = first as usize;
             b.view_mut(first..first + view.len())?.copy_from(view)
-        })
+        });
+        loaded.map_err(|error| panel.placed(error, "read"))
     }
 
     /// Multiplies all rows by columns of B that are on the device.
@@ -175,7 +179,7 @@ impl<'a, T: Real> Product<'a, T> {
     ) -> Result<()> {
         let (k, width) = (self.k, columns.len());
         let sink = self.panel(self.sink, columns, self.rows.end);
-        std::thread::scope(|scope| {
+        let done = std::thread::scope(|scope| {
             let mut written = Results::start(scope, self.device, &sink, self.cut.piece, self.cut.writers)?;
             run::<T>(self.device, &self.factors[..1], &self.cut, &[], settings, |slots| {
                 let rows = slots.len / k;
@@ -186,7 +190,8 @@ impl<'a, T: Real> Product<'a, T> {
                 written.send(slots.first / k as u64 * width as u64, result.view(..rows * width)?)
             })?;
             written.finish()
-        })
+        });
+        done.map_err(|error| sink.placed(error, "write"))
     }
 
     /// Columns of a matrix with rows of `n` elements.
@@ -234,6 +239,48 @@ mod tests {
         assert_eq!(width(10_000, 1000, 80, 2000), Some(100));
         assert_eq!((width(10_000, 9000, 8, 2000), width(10_000, 8993, 8, 2000)), (None, None));
         assert_eq!(width(u64::MAX, 0, 0, 7), Some(7));
+    }
+
+    #[test]
+    fn rows_of_a_chunk_are_limited_by_those_of_the_product() {
+        let device = Device::sim().expect("the simulator");
+        let (sink, settings) = (Mutex::new([0_u8; 0]), Settings { chunk: Some(1 << 16), ..Settings::default() });
+        let rows = |[m, n, k]: [usize; 3]| {
+            let (a, b) = (vec![0_u8; m * k * 4], vec![0_u8; k * n * 4]);
+            let factors: [&dyn Source; 2] = [&&a[..], &&b[..]];
+            let product = Product::<f32>::new(&device, factors, 0..m as u64, [n, k], &sink, &settings);
+            product.expect("a product").chunk()
+        };
+        // As many as A, or the product, has in a chunk.
+        assert_eq!((rows([5000, 2, 8]), rows([5000, 16, 2])), (2048, 1024));
+        // No fewer than are fast, and than A has.
+        assert_eq!((rows([5000, 1000, 1]), rows([40, 1000, 1])), (ROWS, 40));
+        assert_eq!((rows([10, 2, 1 << 13]), rows([10, 2, 1 << 15])), (2, 1));
+    }
+
+    #[test]
+    fn a_product_without_rows_needs_no_memory() {
+        let device = Device::sim().expect("the simulator");
+        let (sink, bytes) = (Mutex::new([0_u8; 0]), [0_u8; 64]);
+        let factors: [&dyn Source; 2] = [&&bytes[..], &&bytes[..]];
+        matmul::<f32>(&device, factors, 2..2, [4, 4], &sink, &Settings::default()).expect("nothing to do");
+    }
+
+    #[test]
+    fn errors_say_the_place_in_the_matrix() {
+        struct Full;
+        impl Sink for Full {
+            fn write_at(&self, _: u64, _: &[u8]) -> std::io::Result<()> {
+                Err(std::io::ErrorKind::StorageFull.into())
+            }
+        }
+        let device = Device::sim().expect("the simulator");
+        let (a, b) = ([0_u8; 4 * 2 * 4], [0_u8; 2 * 6 * 4]);
+        let factors: [&dyn Source; 2] = [&&a[..], &&b[..]];
+        let settings = Settings::default();
+        let product = Product::<f32>::new(&device, factors, 3..4, [6, 2], &Full, &settings).expect("a product");
+        let error = product.by_panels(4).expect_err("a full disk");
+        assert!(matches!(error, Error::Stream { attempt: "write", offset: 72, .. }), "{error:?}");
     }
 
     #[test]

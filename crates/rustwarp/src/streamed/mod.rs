@@ -22,7 +22,7 @@
 //!   disk or page cache, the bus, or the kernels. [`scan()`] and [`matmul()`] copy and write their results at
 //!   the same time, too.
 //! - *Memory*: [`Settings::slots`] chunks for every source, and two for the results of a scan or a product. A chunk has
-//!   [`default_chunk`] bytes unless [`Settings::chunk`] says otherwise.
+//!   [`default_chunk`] bytes unless [`Settings::chunk`] says otherwise; results of a product have at least 256 rows.
 //! - *Determinism*: results that depend on the order of additions have bits fixed by the range, the chunk and the grid.
 //! - *Errors*: a piece that cannot be read or written is an [`Error::Stream`](crate::Error::Stream) with its place and
 //!   the operating system's reason, also where a file became shorter meanwhile. After an error no thread is left, and

@@ -2,6 +2,7 @@
 
 use super::sink::Sink;
 use super::source::Source;
+use crate::error::Error;
 use std::io;
 use std::ops::Range;
 
@@ -32,6 +33,17 @@ impl<S> Panel<S> {
             done = part.end;
             (!part.is_empty()).then_some((row * pitch + columns.start + column, part))
         })
+    }
+
+    /// The error with its place in the matrix, if it is that of a piece of the panel: of the attempt.
+    pub fn placed(&self, error: Error, of: &str) -> Error {
+        match error {
+            Error::Stream { attempt, bytes, offset, source } if attempt == of => {
+                let offset = self.parts(offset, 1).next().map_or(offset, |(place, _)| place);
+                Error::Stream { attempt, bytes, offset, source }
+            }
+            error => error,
+        }
     }
 
     /// Whether the rows are next to each other in the matrix, too.
@@ -86,6 +98,11 @@ mod tests {
             }
             let copy = copy.into_inner().expect("bytes");
             let inside = |at: usize| columns.contains(&(at as u64 % 10));
+            let error =
+                Error::Stream { attempt: "read", bytes: 1, offset: panel.width() + 1, source: io::Error::other("") };
+            let place = 10 + columns.start + if panel.width() == 1 { 10 } else { 1 };
+            let Error::Stream { offset, .. } = panel.placed(error, "read") else { unreachable!("it is kept") };
+            assert_eq!(offset, place);
             assert!(copy.iter().enumerate().all(|(at, &x)| x == if inside(at) { matrix[at] } else { 0 }));
         }
     }

@@ -10,6 +10,9 @@ use crate::pinned::PinnedBuffer;
 use bytemuck::Pod;
 use std::thread::Scope;
 
+/// Chunks of results on the device: one is computed while another one is copied to the host.
+pub(super) const RESULTS: usize = 2;
+
 /// Index of a piece's first element, and the piece on its way to the host.
 type Copied<T> = (u64, Pending<PinnedBuffer<T>>);
 

@@ -3,7 +3,7 @@
 use super::cut::Cut;
 use super::pipeline::run;
 use super::reduce::planned;
-use super::results::Results;
+use super::results::{RESULTS, Results};
 use super::settings::{Settings, Total};
 use super::sink::Sink;
 use super::source::Source;
@@ -14,9 +14,6 @@ use crate::error::Result;
 use crate::reduce::{Op, Sum};
 use crate::scan::{Kind, Plan, head};
 use std::ops::Range;
-
-/// Chunks of results on the device: one is written while another one is copied to the host.
-const RESULTS: usize = 2;
 
 /// Scans the elements of `T` in the range by `O`, continuing from `carry`, which is the identity where the range is the
 /// first one. The result of element `i` is written to the sink from byte `i * size_of::<T>()` on, as it would be for

@@ -48,6 +48,9 @@ pub struct FilePart {
     /// Limits the threads that wait for the disk.
     #[cfg(target_os = "linux")]
     disk: super::turns::Turns,
+    /// Whether the file system has refused to say what the page cache has.
+    #[cfg(target_os = "linux")]
+    untold: std::sync::atomic::AtomicBool,
     /// Held while the file's only position is in use.
     #[cfg(not(unix))]
     position: std::sync::Mutex<()>,
@@ -66,6 +69,8 @@ impl FilePart {
             bytes,
             #[cfg(target_os = "linux")]
             disk: super::turns::Turns::new(AT_DISK),
+            #[cfg(target_os = "linux")]
+            untold: std::sync::atomic::AtomicBool::new(false),
             #[cfg(not(unix))]
             position: std::sync::Mutex::default(),
         }
@@ -96,28 +101,36 @@ impl FilePart {
         if end <= self.bytes { self.offset.checked_add(offset) } else { None }
     }
 
-    /// What the page cache has is read at once, by any number of threads.
+    /// What the page cache has is read at once, by any number of threads, and so is all where the file system cannot
+    /// tell.
     #[cfg(target_os = "linux")]
     fn read(&self, place: u64, into: &mut [u8]) -> io::Result<()> {
         use std::os::unix::fs::FileExt;
-        let have = self.cached(place, into);
+        use std::sync::atomic::Ordering::Relaxed;
+        let have = if self.untold.load(Relaxed) { 0 } else { self.cached(place, into) };
         if have == into.len() {
             return Ok(());
         }
-        let _turn = self.disk.take();
+        let _turn = (!self.untold.load(Relaxed)).then(|| self.disk.take());
         self.file.read_exact_at(&mut into[have..], place + have as u64)
     }
 
-    /// Reads bytes that are in the page cache, up to the first that is not; none where the file system cannot tell.
-    /// Errors are those of the read that follows.
+    /// Reads bytes that are in the page cache, up to the first that is not; none where the file system cannot tell,
+    /// which is remembered. Other errors are those of the read that follows.
     #[cfg(target_os = "linux")]
     fn cached(&self, place: u64, into: &mut [u8]) -> usize {
+        use rustix::io::{Errno, ReadWriteFlags};
         let mut have = 0;
         while have < into.len() {
             let rest = &mut [io::IoSliceMut::new(&mut into[have..])];
-            match rustix::io::preadv2(&self.file, rest, place + have as u64, rustix::io::ReadWriteFlags::NOWAIT) {
-                Ok(0) | Err(_) => break,
-                Ok(bytes) => have += bytes,
+            match rustix::io::preadv2(&self.file, rest, place + have as u64, ReadWriteFlags::NOWAIT) {
+                Ok(bytes) if bytes > 0 => have += bytes,
+                Err(Errno::INTR) => {}
+                Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::PERM) => {
+                    self.untold.store(true, std::sync::atomic::Ordering::Relaxed);
+                    break;
+                }
+                Ok(_) | Err(_) => break,
             }
         }
         have
@@ -199,6 +212,17 @@ mod tests {
         assert!(part.write_at(2, b"xyz").is_err() && part.write_at(u64::MAX, b"x").is_err());
         part.read_at(1, &mut three).expect("bytes");
         assert_eq!(&three, b"xyz");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn no_turn_is_needed_where_the_file_system_cannot_tell() {
+        let part = part(b"0123456789", 2, 8);
+        part.untold.store(true, std::sync::atomic::Ordering::Relaxed);
+        let _turns: Vec<_> = (0..AT_DISK).map(|_| part.disk.take()).collect();
+        let mut three = [0; 3];
+        part.read_at(1, &mut three).expect("bytes");
+        assert_eq!(&three, b"345");
     }
 
     #[test]

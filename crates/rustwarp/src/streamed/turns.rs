@@ -40,7 +40,8 @@ impl Drop for Turn<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     #[test]
     fn no_more_than_the_number_are_taken() {
@@ -57,5 +58,32 @@ mod tests {
         std::thread::scope(|scope| (0..5).for_each(|_| drop(scope.spawn(work))));
         assert_eq!(done.into_inner(), 500);
         assert!(most.into_inner() <= 2);
+    }
+
+    #[test]
+    fn as_many_as_the_number_are_taken_and_another_waits() {
+        let (turns, both, ended) = (Turns::new(2), Barrier::new(2), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let (first, second) = (
+                turns.take(),
+                scope.spawn(|| {
+                    let turn = turns.take();
+                    both.wait();
+                    turn
+                }),
+            );
+            // Both have a turn at this point.
+            both.wait();
+            let second = second.join().expect("a turn");
+            let third = scope.spawn(|| {
+                let _turn = turns.take();
+                assert!(ended.load(Ordering::SeqCst), "a third turn at a time");
+            });
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            ended.store(true, Ordering::SeqCst);
+            drop(first);
+            third.join().expect("the third turn");
+            drop(second);
+        });
     }
 }
