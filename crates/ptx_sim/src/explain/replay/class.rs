@@ -6,7 +6,8 @@
 use super::predicated::{Body, body};
 use crate::explain::Costs;
 use crate::isa::facts::{Latency, Work};
-use crate::program::{Async, BarrierKind, Collective, Function, Op, Order, Scope, Space, Uses};
+use crate::program::{Async, BarrierKind, Collective, Function, Op, Order, Preset, Scope, Space, Uses};
+use crate::registers::File;
 
 /// The unit that executes an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,8 @@ pub(super) struct Classes {
     pub uses: Vec<Uses>,
     /// For each branch, the code that becomes predicates.
     pub bodies: Vec<Option<Body>>,
+    /// Whether an instruction is the jump of a loop that ptxas unrolls.
+    pub counted: Vec<bool>,
     /// Number of registers.
     pub registers: usize,
 }
@@ -65,9 +68,32 @@ impl Classes {
         for (class, _) in classes.iter_mut().zip(&bodies).filter(|(_, body)| body.is_some()) {
             class.holds = 1.0;
         }
+        let counted = (0_u32..).zip(&uses).map(|(pc, _)| counted(function, &uses, pc)).collect();
         let registers = uses.iter().flat_map(|uses| uses.sets.iter().chain(&uses.reads)).max();
-        Self { classes, bodies, registers: registers.map_or(0, |&most| most as usize + 1), uses }
+        Self { classes, bodies, counted, registers: registers.map_or(0, |&most| most as usize + 1), uses }
     }
+}
+
+/// Whether an instruction jumps back to the start of a loop over a register that changes by a constant. ptxas does not
+/// unroll other loops: it could not compute the number of iterations that are left.
+fn counted(function: &Function, uses: &[Uses], pc: u32) -> bool {
+    let Some(inst) = function.code.get(pc as usize) else { return false };
+    let (Op::Branch { target }, Some(guard)) = (&inst.op, inst.guard) else { return false };
+    let Some(body) = uses.get(*target as usize..pc as usize) else { return false };
+    let constant = |register: &u32| {
+        let constants =
+            function.preset.iter().filter(|preset| matches!(preset, Preset::Const32(..) | Preset::Const64(..)));
+        constants.map(Preset::row).any(|(file, slot)| function.rows.number(file, slot) == *register)
+    };
+    let guard = function.rows.number(File::Pred, guard.pred);
+    let Some(compare) = body.iter().rfind(|uses| uses.sets.contains(&guard)) else { return false };
+    compare.reads.iter().any(|register| {
+        let mut writers = body.iter().filter(|uses| uses.sets.contains(register));
+        let by_constant = |uses: &Uses| {
+            uses.reads.contains(register) && uses.reads.iter().all(|other| other == register || constant(other))
+        };
+        writers.next().is_some_and(by_constant) && writers.next().is_none()
+    })
 }
 
 fn class(function: &Function, pc: u32, uses: &Uses, costs: &Costs) -> Class {

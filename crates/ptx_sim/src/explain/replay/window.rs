@@ -1,5 +1,5 @@
 //! The order of instructions in machine code. ptxas moves loads to the front of a stretch of code without jumps, so
-//! that their latencies overlap, and unrolls short loops by four; a warp's recorded instructions are in the order of
+//! that their latencies overlap, and unrolls short loops over a counter by four; a warp's recorded instructions are in the order of
 //! the PTX.
 
 use super::class::Classes;
@@ -55,7 +55,11 @@ fn length(function: &Function, classes: &Classes, steps: &[Step]) -> usize {
         match inst.op {
             Op::Branch { target } if classes.bodies[pc].is_none() => {
                 let next = steps.get(at + 1).map(|next| next.pc);
-                let again = plain && target == first.pc && next == Some(target) && iterations < ITERATIONS;
+                let again = plain
+                    && classes.counted[pc]
+                    && target == first.pc
+                    && next == Some(target)
+                    && iterations < ITERATIONS;
                 if !again || loads + loads / iterations as usize > LOADS {
                     return at + 1;
                 }
