@@ -3,8 +3,8 @@
 //! The operands are made on the devices before anything is timed, from a generated tile that is repeated. Before the
 //! timing one result is verified: of sums and histograms the whole, of scans the last element, of products the first
 //! and the last element, of collectives all elements up to 4 MiB for each GPU, and the first and the last one above.
-//! Copies are compared whole, after the timing. A time is the median between two barriers; that of a collective is of many calls that
-//! start without waiting, divided by their number.
+//! Copies are compared whole, after the timing. A time is the median between two barriers; that of a collective is of
+//! many calls that start without waiting, divided by their number.
 
 use super::sample::{Sample, Scaling, Subject};
 use super::{collectives, described, transfers, wall};
