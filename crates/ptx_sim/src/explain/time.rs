@@ -1,4 +1,4 @@
-//! Time of a launch: that of the busiest multiprocessor, which [`busiest`](super::busiest) determines, and its parts by
+//! Time of a launch: that of the busiest multiprocessor, which `busiest` determines, and its parts by
 //! what warps wait for.
 
 use super::busiest;
