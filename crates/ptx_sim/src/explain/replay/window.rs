@@ -1,6 +1,6 @@
 //! The order of instructions in machine code. ptxas moves loads to the front of a stretch of code without jumps, so
-//! that their latencies overlap, and unrolls short loops over a counter by four; a warp's recorded instructions are in the order of
-//! the PTX.
+//! that their latencies overlap, and unrolls short loops over a counter by four; a warp's recorded instructions are in
+//! the order of the PTX.
 
 use super::class::Classes;
 use crate::program::{Function, Op, Order, Space};
