@@ -204,8 +204,8 @@ impl Recording {
 }
 
 /// Drops the rounds of a loop of loads that waits for another thread, except the first: how many there are depends on
-/// the order in which the simulator runs the blocks. Loops of atomics stay as they are, which may be work. The last step
-/// was just recorded, or has just got its access.
+/// the order in which the simulator runs the blocks. Loops of atomics stay as they are, which may be work. The last
+/// step was just recorded, or has just got its access.
 fn drop_repeated(trace: &mut WarpTrace, polls: &mut Vec<usize>) {
     let Some(step) = trace.steps.last().copied() else { return };
     let at = trace.steps.len() - 1;
