@@ -200,7 +200,7 @@ fn manual_pages() {
 #[test]
 fn an_explanation_adds_up() {
     let page = on(120, &["explain", "reduce", "--variant", "sequential", "--against", "best", "--n", "2^18"]);
-    for words in ["us in kernels, and ", " launches", "for 1 launch", "predicated off", "overlap", "is limited by "] {
+    for words in ["us in kernels, and ", " launches", "for 1 launch", "in which warps wait", "is limited by "] {
         assert!(page.contains(words), "`{words}` is missing in\n{page}");
     }
     for words in ["of them one after the other", "1.0 of them", "1.0 in turn"] {
@@ -217,4 +217,13 @@ fn an_explanation_adds_up() {
         checked += 1;
     }
     assert_eq!(checked, 2);
+    for (at, heading) in lines.iter().enumerate().filter(|(_, line)| line.contains("in which warps wait")) {
+        let kernel = number(heading.split(" us").next().unwrap().rsplit(' ').next().unwrap());
+        let part = |line: &&str| line.split(" us  ").next()?.rsplit(' ').next()?.parse::<f64>().ok();
+        let below = lines[at + 1..].iter().take_while(|line| !line.contains("the lines that cost most"));
+        let parts: Vec<f64> = below.filter_map(part).collect();
+        let sum: f64 = parts.iter().sum();
+        // Parts below a twentieth are left out, and each is rounded.
+        assert!(parts.len() > 1 && sum > 0.7 * kernel && sum < kernel + 0.05 * parts.len() as f64 + 0.05, "{page}");
+    }
 }
