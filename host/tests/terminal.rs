@@ -200,7 +200,7 @@ fn manual_pages() {
 #[test]
 fn an_explanation_adds_up() {
     let page = on(120, &["explain", "reduce", "--variant", "sequential", "--against", "best", "--n", "2^18"]);
-    for words in ["us in kernels, and ", " launches", "for 1 launch", "in which warps wait", "is limited by "] {
+    for words in ["us in kernels, and ", " launches", "for 1 launch", "which goes to", "is limited by "] {
         assert!(page.contains(words), "`{words}` is missing in\n{page}");
     }
     for words in ["of them one after the other", "1.0 of them", "1.0 in turn"] {
@@ -217,7 +217,7 @@ fn an_explanation_adds_up() {
         checked += 1;
     }
     assert_eq!(checked, 2);
-    for (at, heading) in lines.iter().enumerate().filter(|(_, line)| line.contains("in which warps wait")) {
+    for (at, heading) in lines.iter().enumerate().filter(|(_, line)| line.contains("which goes to")) {
         let kernel = number(heading.split(" us").next().unwrap().rsplit(' ').next().unwrap());
         let part = |line: &&str| line.split(" us  ").next()?.rsplit(' ').next()?.parse::<f64>().ok();
         let below = lines[at + 1..].iter().take_while(|line| !line.contains("the lines that cost most"));

@@ -192,7 +192,7 @@ impl Variant {
             0 | 1 => "the kernel".to_owned(),
             n => format!("the longest of {n} kernels"),
         };
-        format!("{which} takes {kernel:.1} us, in which warps wait")
+        format!("{which} takes {kernel:.1} us, which goes to")
     }
 
     /// The longest launch.

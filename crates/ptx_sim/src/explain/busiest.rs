@@ -15,8 +15,16 @@ const LEAST_L1_BYTES: u64 = 16 << 10;
 /// twice as much on a kernel finds the end of its own.
 const OTHERS: f64 = 4.0;
 
-/// Cycles of the busiest multiprocessor, and those of its warps by cause.
-pub fn cycles(subject: &Subject<'_>, costs: &Costs) -> (f64, [f64; CAUSES]) {
+/// The time of the busiest multiprocessor.
+pub struct Busiest {
+    /// Its cycles.
+    pub cycles: f64,
+    /// Parts of them by cause, which add up to them.
+    pub parts: [f64; CAUSES],
+}
+
+/// The cycles of the busiest multiprocessor, and their parts.
+pub fn cycles(subject: &Subject<'_>, costs: &Costs) -> Busiest {
     let multiprocessors = subject.multiprocessors();
     let blocks = subject.blocks.max(1);
     let own = blocks.div_ceil(multiprocessors);
@@ -49,7 +57,23 @@ pub fn cycles(subject: &Subject<'_>, costs: &Costs) -> (f64, [f64; CAUSES]) {
     if subject.traced.blocks.len() > chosen.len() {
         cycles += extra_of_the_last(subject, &setting, costs);
     }
-    (cycles + costs.block_cycles, causes)
+    cycles += costs.block_cycles;
+    let continued = own as f64 / recorded.max(1) as f64;
+    Busiest { cycles, parts: parts(cycles, &causes, &replayed.busy.map(|busy| busy * continued)) }
+}
+
+/// The parts of the time: the unit that works the longest has at least the time in which it works, because nothing else
+/// makes the kernel shorter than that; the rest is divided by what the warps wait for.
+fn parts(cycles: f64, causes: &[f64; CAUSES], busy: &[f64; CAUSES]) -> [f64; CAUSES] {
+    let all: f64 = causes.iter().sum();
+    let mut parts = causes.map(|waits| if all > 0.0 { cycles * waits / all } else { 0.0 });
+    let longest = (0..CAUSES).max_by(|&a, &b| busy[a].total_cmp(&busy[b])).unwrap_or_default();
+    let (waited, works) = (parts[longest], busy[longest].min(cycles));
+    if all > 0.0 && works > waited {
+        parts = parts.map(|part| part * (cycles - works) / (cycles - waited));
+        parts[longest] = works;
+    }
+    parts
 }
 
 /// Returns by how much the grid's last block takes longer alone than the first one. In many reductions it adds up the
@@ -110,4 +134,28 @@ fn sectors(program: &Program, blocks: &[&BlockTrace]) -> usize {
     sectors.sort_unstable();
     sectors.dedup();
     sectors.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_unit_that_works_the_longest_has_that_time() {
+        let (mut causes, mut busy) = ([0.0; CAUSES], [0.0; CAUSES]);
+        causes[Cause::Latency as usize] = 600.0;
+        causes[Cause::Blocks as usize] = 300.0;
+        causes[Cause::Memory as usize] = 100.0;
+        let waiting = parts(100.0, &causes, &busy);
+        assert_eq!((waiting[Cause::Latency as usize], waiting[Cause::Memory as usize]), (60.0, 10.0));
+        busy[Cause::Memory as usize] = 91.0;
+        busy[Cause::Issue as usize] = 40.0;
+        let saturated = parts(100.0, &causes, &busy);
+        let expected = [(Cause::Memory, 91.0), (Cause::Latency, 6.0), (Cause::Blocks, 3.0), (Cause::Issue, 0.0)];
+        for (cause, cycles) in expected {
+            assert!((saturated[cause as usize] - cycles).abs() < 1e-9, "{cause:?}: {saturated:?}");
+        }
+        busy[Cause::Memory as usize] = 1000.0;
+        assert!((parts(100.0, &causes, &busy).iter().sum::<f64>() - 100.0).abs() < 1e-9);
+    }
 }

@@ -21,7 +21,8 @@ pub struct Time {
     pub limits: Vec<Limit>,
 }
 
-/// A part of a kernel's time: that in which warps wait for one resource, averaged over the warps.
+/// A part of a kernel's time: that in which warps wait for one resource, averaged over the warps, and for the unit that
+/// is busy the longest at least the time in which it works.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Limit {
@@ -49,12 +50,11 @@ const PARTS: [(Cause, &str); CAUSES] = [
 
 /// Estimates the time of the launch, and its parts.
 pub fn estimate(subject: &Subject<'_>, costs: &Costs) -> Time {
-    let (cycles, causes) = busiest::cycles(subject, costs);
-    let kernel_us = cycles / subject.clock() / 1e3;
-    let all: f64 = causes.iter().sum();
+    let busiest = busiest::cycles(subject, costs);
+    let kernel_us = busiest.cycles / subject.clock() / 1e3;
     let part = |(cause, name): (Cause, &'static str)| {
-        let share = if all > 0.0 { causes[cause as usize] / all } else { 0.0 };
-        Limit { name, us: kernel_us * share, why: why(cause, subject, costs) }
+        let us = busiest.parts[cause as usize] / subject.clock() / 1e3;
+        Limit { name, us, why: why(cause, subject, costs) }
     };
     let mut limits: Vec<Limit> = PARTS.into_iter().map(part).collect();
     limits.sort_by(|a, b| b.us.total_cmp(&a.us));
@@ -66,42 +66,44 @@ pub fn estimate(subject: &Subject<'_>, costs: &Costs) -> Time {
     }
 }
 
-/// Describes the work that warps wait for.
+/// Describes the work that takes the time.
 fn why(cause: Cause, subject: &Subject<'_>, costs: &Costs) -> String {
     let Subject { counters, traced, occupancy, blocks, .. } = *subject;
     match cause {
         Cause::Memory => format!(
-            "until device memory is free: {:.1} MB of different sectors at {:.0} GB/s",
+            "{:.1} MB of different sectors at {:.0} GB/s",
             (traced.read_bytes + traced.written_bytes) as f64 / 1e6,
             subject.bandwidth(costs)
         ),
         Cause::Latency => format!(
-            "for results of earlier instructions and loads; a multiprocessor has {} warps to fill the time",
+            "results of earlier instructions and loads; a multiprocessor has {} warps to fill the time",
             occupancy.warps
         ),
         Cause::Cache => format!(
-            "until the caches are free: {} sectors in {} requests",
+            "{} sectors in {} requests",
             counters.global_sectors + counters.global_atomic_sectors,
             counters.global_requests
         ),
         Cause::Issue => {
-            format!("for a turn: {} warp instructions, 4 a cycle on each multiprocessor", counters.warp_instructions)
+            format!("{} warp instructions, 4 a cycle on each multiprocessor", counters.warp_instructions)
         }
         Cause::Shared => format!(
-            "until shared memory is free: {} wavefronts of {} cycles",
+            "{} wavefronts of {} cycles",
             counters.shared_wavefronts + counters.shared_copy_wavefronts + counters.shared_atomic_wavefronts,
             costs.wavefront_cycles
         ),
-        Cause::Barriers => format!("for other warps of the block: {} arrivals at barriers", counters.barriers),
+        Cause::Barriers => {
+            format!("{} arrivals at barriers, where warps wait for others of their block", counters.barriers)
+        }
         Cause::Arithmetic => format!(
-            "until an arithmetic unit is free: {} operations on f32, {} on f64, {} on integers",
+            "{} operations on f32, {} on f64, {} on integers",
             counters.f32_flops, counters.f64_flops, counters.integer_operations
         ),
         Cause::Blocks => {
-            format!("for the start: {blocks} blocks, at most {} on a multiprocessor", occupancy.blocks)
+            format!("starts of {blocks} blocks, at most {} on a multiprocessor", occupancy.blocks)
         }
         Cause::Atomics => format!(
-            "until the L2 cache has performed others: {} requests, {} different lines",
+            "{} requests to {} different lines, one after the other on each",
             counters.global_atomics, traced.atomics.lines
         ),
     }

@@ -7,6 +7,13 @@ use crate::program::{Op, Order, Space};
 use crate::trace::Step;
 
 impl Machine<'_> {
+    /// Shared memory is busy with wavefronts from `now` on.
+    pub(super) fn pass_wavefronts(&mut self, now: f64, wavefronts: f64) {
+        let cycles = wavefronts * self.costs.wavefront_cycles;
+        self.shared = self.shared.max(now) + cycles;
+        self.worked.shared += cycles;
+    }
+
     /// Performs a warp's access; returns when its result is available.
     pub(super) fn access(&mut self, warp: usize, step: &Step, now: f64) -> Ready {
         let costs = self.costs;
@@ -15,7 +22,7 @@ impl Machine<'_> {
         let sectors = &self.warps[warp].trace.sectors[first as usize..(first + count) as usize];
         match step.space {
             Some(Space::Shared) => {
-                self.shared = self.shared.max(now) + f64::from(step.units.max(1)) * costs.wavefront_cycles;
+                self.pass_wavefronts(now, f64::from(step.units.max(1)));
                 let atomic = if matches!(op, Op::Atomic(_)) { costs.shared_atomic_cycles } else { 0.0 };
                 let at = self.shared + costs.shared_cycles + atomic;
                 // Its own wavefronts beyond the first are no latency, but conflicts.

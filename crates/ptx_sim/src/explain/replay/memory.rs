@@ -36,6 +36,23 @@ pub(super) struct Arrival {
     pub cache: f64,
 }
 
+/// Cycles in which the queues moved something.
+#[derive(Debug, Default)]
+pub(super) struct Worked {
+    pub dram: f64,
+    pub atomics: f64,
+    requests: f64,
+    l2: f64,
+    stores: f64,
+}
+
+impl Worked {
+    /// The busiest of the caches' queues.
+    pub fn cache(&self) -> f64 {
+        self.requests.max(self.l2).max(self.stores)
+    }
+}
+
 /// The queues; each number is the cycle at which one is free.
 #[derive(Debug)]
 pub(super) struct Memory {
@@ -51,6 +68,7 @@ pub(super) struct Memory {
     pub dram: f64,
     pub stores: f64,
     pub atomics: f64,
+    pub worked: Worked,
 }
 
 impl Memory {
@@ -67,6 +85,7 @@ impl Memory {
             dram: 0.0,
             stores: 0.0,
             atomics: 0.0,
+            worked: Worked::default(),
         }
     }
 
@@ -79,7 +98,9 @@ impl Memory {
     pub fn load(&mut self, now: f64, sectors: &[u64], cached: bool) -> Arrival {
         let start = self.requests.max(now);
         let lines = sectors.chunk_by(|a, b| a / 4 == b / 4).count();
-        self.requests = start + (lines as f64).max(sectors.len() as f64 / 4.0);
+        let cycles = (lines as f64).max(sectors.len() as f64 / 4.0);
+        self.requests = start + cycles;
+        self.worked.requests += cycles;
         // All but one cycle for the first line are time in queues.
         let queued = self.requests - 1.0 - now;
         let mut arrival = Arrival { at: self.requests + self.latency.0, dram: 0.0, cache: queued };
@@ -102,6 +123,7 @@ impl Memory {
     fn miss(&mut self, now: f64, sector: u64) -> Arrival {
         let start = self.l2.max(now);
         self.l2 = start + self.rates.l2;
+        self.worked.l2 += self.rates.l2;
         let cache = start - now;
         self.owed += if self.read.insert(sector) { self.rates.first } else { 0.0 };
         if self.owed < 0.999_999 {
@@ -110,6 +132,7 @@ impl Memory {
         self.owed -= 1.0;
         let queued = self.dram.max(self.l2);
         self.dram = queued + self.rates.dram * self.rates.read;
+        self.worked.dram += self.rates.dram * self.rates.read;
         Arrival { at: self.dram + self.latency.2, dram: queued - self.l2, cache }
     }
 
@@ -117,11 +140,17 @@ impl Memory {
     pub fn store(&mut self, now: f64, sectors: &[u64]) -> f64 {
         let start = self.requests.max(now);
         let lines = sectors.chunk_by(|a, b| a / 4 == b / 4).count() as f64;
-        self.requests = start + lines;
-        self.stores = self.stores.max(start) + lines * self.rates.line;
-        self.l2 = self.l2.max(start) + 0.5 * self.rates.l2 * sectors.len() as f64;
         let new = sectors.iter().filter(|sector| self.written.insert(**sector)).count();
-        self.dram = self.dram.max(start) + self.rates.dram * self.rates.written * new as f64;
+        let (stores, l2) = (lines * self.rates.line, 0.5 * self.rates.l2 * sectors.len() as f64);
+        let dram = self.rates.dram * self.rates.written * new as f64;
+        self.requests = start + lines;
+        self.stores = self.stores.max(start) + stores;
+        self.l2 = self.l2.max(start) + l2;
+        self.dram = self.dram.max(start) + dram;
+        self.worked.requests += lines;
+        self.worked.stores += stores;
+        self.worked.l2 += l2;
+        self.worked.dram += dram;
         self.requests
     }
 
@@ -129,6 +158,7 @@ impl Memory {
     pub fn atomic(&mut self, now: f64, sectors: &[u64]) -> f64 {
         let taken = self.store(now, sectors);
         self.atomics = self.atomics.max(taken) + self.rates.atomic;
+        self.worked.atomics += self.rates.atomic;
         self.atomics
     }
 }

@@ -76,6 +76,8 @@ pub(super) struct Replayed {
     pub idle: f64,
     /// Cycles of all warps by cause.
     pub causes: [f64; CAUSES],
+    /// Cycles in which the units that warps wait for worked, by cause; of several units the busiest one.
+    pub busy: [f64; CAUSES],
 }
 
 /// Replays blocks in order.
@@ -97,7 +99,8 @@ pub(super) fn replay(program: &Program, blocks: &[&BlockTrace], setting: &Settin
         }
     }
     ends.sort_by(f64::total_cmp);
-    Replayed { ends, idle: machine.memory.idle(), causes: machine.causes }
+    let busy = machine.busy(setting.start * ends.len() as f64);
+    Replayed { ends, idle: machine.memory.idle(), causes: machine.causes, busy }
 }
 
 /// A time that orders the queue.
@@ -118,6 +121,15 @@ impl Ord for Time {
     }
 }
 
+/// Cycles in which the units of a multiprocessor worked.
+#[derive(Debug, Default)]
+struct Worked {
+    issue: [f64; 4],
+    queues: [[f64; QUEUES]; 4],
+    exchange: f64,
+    shared: f64,
+}
+
 /// The multiprocessor; times are the cycles at which a unit is free.
 struct Machine<'t> {
     program: &'t Program,
@@ -133,6 +145,7 @@ struct Machine<'t> {
     barrier: f64,
     memory: Memory,
     causes: [f64; CAUSES],
+    worked: Worked,
     warps: Vec<Warp<'t>>,
     running: Vec<Running>,
     /// The warps that can go on, by time.
@@ -153,10 +166,25 @@ impl<'t> Machine<'t> {
             barrier: 0.0,
             memory: Memory::new(setting.rates, setting.cache_bytes, costs),
             causes: [0.0; CAUSES],
+            worked: Worked::default(),
             warps: Vec::new(),
             running: Vec::new(),
             heap: BinaryHeap::new(),
         }
+    }
+
+    /// Cycles in which units worked, where starting the blocks took `starts`.
+    fn busy(&self, starts: f64) -> [f64; CAUSES] {
+        let most = |cycles: &[f64]| cycles.iter().copied().fold(0.0, f64::max);
+        let mut busy = [0.0; CAUSES];
+        busy[Cause::Memory as usize] = self.memory.worked.dram;
+        busy[Cause::Cache as usize] = self.memory.worked.cache();
+        busy[Cause::Atomics as usize] = self.memory.worked.atomics;
+        busy[Cause::Issue as usize] = most(&self.worked.issue);
+        busy[Cause::Shared as usize] = self.worked.shared;
+        busy[Cause::Arithmetic as usize] = most(self.worked.queues.as_flattened()).max(self.worked.exchange);
+        busy[Cause::Blocks as usize] = starts;
+        busy
     }
 
     /// Starts a block whose place was idle for some cycles.

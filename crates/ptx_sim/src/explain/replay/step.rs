@@ -55,8 +55,9 @@ impl Machine<'_> {
             warp.last = issued;
             warp.free = issued + class.holds + skipped;
             self.issue[warp.partition] = issued + class.slots + skipped;
+            self.worked.issue[warp.partition] += class.slots + skipped;
             if wavefronts > 0.0 {
-                self.shared = self.shared.max(issued) + wavefronts * self.costs.wavefront_cycles;
+                self.pass_wavefronts(issued, wavefronts);
             }
             if class.unit == Unit::Barrier {
                 self.arrive(index, issued);
@@ -159,10 +160,12 @@ impl Machine<'_> {
         let done = match class.unit {
             Unit::Arithmetic(queue) => {
                 self.queues[partition][queue] = issued + class.busy;
+                self.worked.queues[partition][queue] += class.busy;
                 Ready::at(issued + class.latency)
             }
             Unit::Exchange => {
                 self.exchange = issued + class.busy;
+                self.worked.exchange += class.busy;
                 Ready::at(issued + class.latency)
             }
             Unit::Memory => self.access(index, step, issued),
