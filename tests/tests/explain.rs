@@ -1,6 +1,7 @@
 //! The counters compared with an H200: the profiler's readings of whole kernels
 //! (`crates/ptx_sim/tests/golden/ladder.csv`), and the measured order of the reduction's rungs.
 
+use ladders::explain::page::Variant;
 use ladders::kernels;
 use rustwarp::backend::Counters;
 use rustwarp::element::Dtype;
@@ -120,4 +121,48 @@ fn the_predicted_order_of_the_rungs_is_the_measured_one() {
     // There are 55 pairs; far fewer would mean that readings are missing.
     assert!(pairs >= 40, "{pairs} pairs of rungs differ");
     assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// Explains one rung of a family, with its default settings.
+fn explained(family: &str, variant: &str, size: &[u64]) -> Variant {
+    let family = kernels::family(family).expect("a family");
+    let on = Explaining::new(family);
+    let run = Run {
+        family,
+        variants: family.select(variant).expect("a variant"),
+        op: family.ops.first().copied().unwrap_or_default(),
+        settings: Vec::new(),
+        dtype: family.dtypes[0],
+        size: size.to_vec(),
+        block: None,
+        grid: None,
+    };
+    explain(&on, &run).remove(0)
+}
+
+#[test]
+fn changes_give_the_time_of_the_rung_that_makes_them() {
+    // The rungs differ by an unused column of the tile, and by the order of the loop over a matrix.
+    let pairs = [("transpose", "tiled", "padding", "padded"), ("access", "row_walk", "coalescing", "column_walk")];
+    for (family, slow, name, fast) in pairs {
+        let slow = explained(family, slow, &[1024, 1024]);
+        let fast = explained(family, fast, &[1024, 1024]);
+        let kernel = slow.kernels_us();
+        let changes = &slow.longest().expect("a launch").time.changes;
+        let change = changes.iter().find(|change| change.name == name);
+        let change = change.unwrap_or_else(|| panic!("{family}: no {name} in {changes:?}"));
+        // At best, so it may be less, as the other rung's loop has other latencies; hardly more.
+        let ratio = change.us / fast.kernels_us();
+        assert!((0.75..1.1).contains(&ratio), "{family}: {} us by {name}, {} us in {}", change.us, fast.kernels_us(), fast.name);
+        assert!(changes.iter().all(|change| change.us < kernel), "{kernel} us and {changes:?}");
+        let none = fast.longest().expect("a launch").time.changes.iter().find(|change| change.name == name);
+        assert_eq!(none, None, "{family} {}", fast.name);
+    }
+}
+
+#[test]
+fn atomics_on_few_addresses_ask_for_private_copies() {
+    let shared = explained("histogram", "interleaved", &[1 << 18]);
+    let changes = &shared.longest().expect("a launch").time.changes;
+    assert_eq!(changes.first().map(|change| change.name), Some("privatisation"), "{changes:?}");
 }

@@ -28,13 +28,23 @@ const COLUMNS_TEXT: &str = "
     conflicts |
 | sectors per request | 32-byte pieces of global memory that a warp's load or store touches; 4 where 32 lanes read \
     neighbouring 4-byte elements, 16 where each reads 16 bytes |
-| estimated time | estimate of a roofline model from the counters, for all launches on an H200 with a cold cache: it \
-    compares rungs and is not a measurement |
+| estimated time | estimate for all launches on an H200 with a cold cache, by a replay of the simulated blocks of one \
+    multiprocessor: no measurement. The plot below has all estimates beside their times |
 | H200, *size* | the median time of all launches, measured on an H200 with the L2 cache overwritten before each run |
 | GB/s, TFLOP/s | bytes that must be moved at least (operands once, results once), or operations of the algorithm, \
     divided by the measured time |
 | step | speedup over the previous rung |
 | share | part of the estimated cost of the longest launch that a source line causes |
+";
+
+/// How good the estimates are.
+const ESTIMATES_TEXT: &str = "
+## Estimates and times
+
+![Estimates against measured times](../results/h200/2026-11-25-time-model.svg)
+
+The rungs of all ladders at the sizes that the simulator runs in seconds, each by its time on an H200 and its estimate. \
+[How the estimate is made, and how good it is](../decisions/time-model.md).
 ";
 
 /// The measurements of a family.
@@ -100,7 +110,8 @@ pub fn index() -> String {
         text += &format!("| [{0}]({0}.md) | {1} | {2} |\n", family.name, family.idea, names.join(", "));
     }
     text += "\nSums of floats, their errors and their order: [How to add floats](adding_floats.md).\n";
-    text + COLUMNS_TEXT
+    text += COLUMNS_TEXT;
+    text + ESTIMATES_TEXT
 }
 
 /// The page of a family.

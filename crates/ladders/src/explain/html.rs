@@ -135,9 +135,22 @@ fn section(out: &mut String, variant: &Variant, open: bool) {
                 escape(&limit.why)
             );
         }
+        out.push_str("</tbody></table>");
+        if !launch.time.changes.is_empty() {
+            out.push_str("<h3>What would change it, and the kernel's time then at best</h3>");
+            out.push_str("<table class=\"limits\"><tbody>");
+            for change in &launch.time.changes {
+                let _ = write!(
+                    out,
+                    "<tr><th>{}</th><td class=\"n\">{:.1} us</td><td class=\"note\">{}</td></tr>",
+                    change.name, change.us, change.what
+                );
+            }
+            out.push_str("</tbody></table>");
+        }
         let _ = writeln!(
             out,
-            "</tbody></table><p class=\"note\">Occupancy {:.0} %: {} blocks of {} threads per multiprocessor, limited \
+            "<p class=\"note\">Occupancy {:.0} %: {} blocks of {} threads per multiprocessor, limited \
              by {}.</p>",
             launch.occupancy.2 * 100.0,
             launch.occupancy.0,

@@ -96,6 +96,12 @@ fn write_variant(out: &mut String, variant: &Variant, look: Look) {
         for limit in launch.time.limits.iter().filter(|limit| limit.us >= 0.05 * launch.time.kernel_us) {
             wrapped(format!("    {:<10} {:>9.1} us  {}", limit.name, limit.us, limit.why), look.width, 29);
         }
+        if !launch.time.changes.is_empty() {
+            wrapped("  what would change it, and the kernel's time then at best".to_owned(), look.width, 4);
+        }
+        for change in &launch.time.changes {
+            wrapped(format!("    {:<14} {:>5.1} us  {}", change.name, change.us, change.what), look.width, 29);
+        }
     }
     wrapped("  the lines that cost most:".to_owned(), look.width, 4);
     for costly in &variant.lines {

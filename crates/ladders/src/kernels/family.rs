@@ -56,12 +56,9 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Limits for work that is roughly proportional to the size of the operands.
-    pub const DEFAULT: Self = Self { explained: 1 << 18, tested: u64::MAX };
-
-    /// Limits for grids that fill the device: several elements for each of an H200's 270336 threads, so that the
-    /// explanation shows which elements a thread reads.
-    pub const GRID_OF_DEVICE: Self = Self { explained: 1 << 20, ..Self::DEFAULT };
+    /// Limits for work that is roughly proportional to the size of the operands: several elements for each of an H200's
+    /// 270336 threads, and a size that was measured, so that the estimate stands beside a time.
+    pub const DEFAULT: Self = Self { explained: 1 << 20, tested: u64::MAX };
 }
 
 impl Family {

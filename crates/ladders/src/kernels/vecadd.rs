@@ -30,7 +30,7 @@ pub const FAMILY: Family = Family {
     generate: |demand| demand.vectors(2),
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: true,
-    limits: Limits::GRID_OF_DEVICE,
+    limits: Limits::DEFAULT,
     peer: None,
 };
 

@@ -1,10 +1,11 @@
 //! The multiprocessor with the most blocks, which determines the time of a launch: the blocks that the trace recorded
 //! are replayed, and the others continue at their rate.
 
+use super::changes::Without;
 use super::costs::Costs;
-use super::replay::{CAUSES, Cause, Rates, Setting, replay};
+use super::replay::{CAUSES, Cause, Rates, Setting, replay, stores};
 use super::subject::Subject;
-use crate::program::{Op, Program};
+use crate::program::Program;
 use crate::trace::{BlockTrace, Step};
 
 /// Bytes of the first-level cache and shared memory of a multiprocessor, and the least that the cache has.
@@ -25,6 +26,30 @@ pub struct Busiest {
 
 /// The cycles of the busiest multiprocessor, and their parts.
 pub fn cycles(subject: &Subject<'_>, costs: &Costs) -> Busiest {
+    replayed(subject, costs, None)
+}
+
+/// The cycles without some work of the kernel, or `None` if it has no such work.
+pub fn without(work: Without, subject: &Subject<'_>, costs: &Costs) -> Option<f64> {
+    let Subject { counters, occupancy, .. } = *subject;
+    let has = match work {
+        Without::Conflicts => counters.shared_wavefronts > counters.shared_ideal_wavefronts,
+        // A few unaligned requests are no pattern.
+        Without::Scattered => 10 * counters.global_sectors > 11 * counters.global_ideal_sectors,
+        Without::Contention => counters.global_atomics > 0,
+        // Blocks that the multiprocessor does not get would not fill its places.
+        Without::EmptyPlaces => {
+            let own = subject.blocks.div_ceil(subject.multiprocessors());
+            2 * occupancy.warps <= subject.profile.warps_per_multiprocessor() && own > u64::from(occupancy.blocks)
+        }
+        Without::NarrowAccesses | Without::Starts | Without::Barriers => true,
+    };
+    has.then(|| replayed(subject, costs, Some(work)).cycles)
+}
+
+fn replayed(subject: &Subject<'_>, costs: &Costs, without: Option<Without>) -> Busiest {
+    let at_once = Costs { block_cycles: 0.0, block_start_ns: 0.0, ..*costs };
+    let costs = if without == Some(Without::Starts) { &at_once } else { costs };
     let multiprocessors = subject.multiprocessors();
     let blocks = subject.blocks.max(1);
     let own = blocks.div_ceil(multiprocessors);
@@ -32,13 +57,19 @@ pub fn cycles(subject: &Subject<'_>, costs: &Costs) -> Busiest {
     let recorded = subject.traced.blocks.iter().zip(0_u64..);
     let chosen: Vec<&BlockTrace> =
         recorded.take_while(|(block, at)| block.number == at * multiprocessors).map(|(block, _)| block).collect();
-    let resident = u64::from(subject.occupancy.blocks.max(1)).min(own) as u32;
+    let places = if without == Some(Without::EmptyPlaces) { 2 } else { 1 } * subject.occupancy.blocks.max(1);
+    let resident = u64::from(places).min(own) as u32;
     let shared = u64::from(resident) * subject.shared_bytes;
+    let mut rates = rates(subject, &chosen, costs);
+    if without == Some(Without::Contention) {
+        rates.atomic = 0.0;
+    }
     let setting = Setting {
         resident,
         start: costs.block_start_ns * subject.clock() * blocks.min(multiprocessors) as f64,
         cache_bytes: L1_BYTES.saturating_sub(shared).max(LEAST_L1_BYTES),
-        rates: rates(subject, &chosen, costs),
+        rates,
+        without,
     };
     let replayed = replay(subject.program, &chosen, &setting, costs);
     let (end, idle) = (replayed.ends.last().copied().unwrap_or(0.0), replayed.idle);
@@ -120,10 +151,7 @@ fn rates(subject: &Subject<'_>, chosen: &[&BlockTrace], costs: &Costs) -> Rates 
 
 /// Number of different sectors that the blocks read.
 fn sectors(program: &Program, blocks: &[&BlockTrace]) -> usize {
-    let reads = |step: &&Step| {
-        let code = program.functions.get(step.function as usize).map(|function| &function.code);
-        code.and_then(|code| code.get(step.pc as usize)).is_some_and(|inst| !matches!(inst.op, Op::Store(_)))
-    };
+    let reads = |step: &&Step| !stores(program, step);
     let mut sectors: Vec<u64> = Vec::new();
     for warp in blocks.iter().flat_map(|block| &block.warps) {
         for step in warp.steps.iter().filter(reads) {

@@ -6,6 +6,7 @@
 //! this project's ladders.
 
 mod busiest;
+mod changes;
 mod costs;
 mod lines;
 mod replay;

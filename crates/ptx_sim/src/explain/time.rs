@@ -2,6 +2,7 @@
 //! what warps wait for.
 
 use super::busiest;
+use super::changes::{Change, changes};
 use super::costs::Costs;
 use super::replay::{CAUSES, Cause};
 use super::subject::Subject;
@@ -19,6 +20,8 @@ pub struct Time {
     pub host_us: (f64, f64),
     /// Parts of the kernel's time, which add up to it, the largest first.
     pub limits: Vec<Limit>,
+    /// What would make the kernel faster, and its time then at best; the largest gain first.
+    pub changes: Vec<Change>,
 }
 
 /// A part of a kernel's time: that in which warps wait for one resource, averaged over the warps, and for the unit that
@@ -63,6 +66,9 @@ pub fn estimate(subject: &Subject<'_>, costs: &Costs) -> Time {
         launch_us: (costs.next_launch_ns / 1e3, costs.first_launch_ns / 1e3),
         host_us: (costs.host_copy_ns / 1e3, costs.host_kib_ns / 1e3),
         limits,
+        changes: changes(busiest.cycles, &busiest.parts, subject.clock(), |without| {
+            busiest::without(without, subject, costs)
+        }),
     }
 }
 

@@ -49,7 +49,7 @@ pub struct Step {
     pub units: u32,
     /// State space that the instruction accessed; `None` if it accessed none of the three.
     pub space: Option<Space>,
-    /// Bytes that the lanes access in global memory.
+    /// Bytes that the lanes access in shared or global memory.
     pub bytes: u32,
     /// Its sectors, as a range of [`WarpTrace::sectors`].
     pub sectors: (u32, u32),
@@ -173,11 +173,10 @@ impl Recording {
     pub(super) fn touch(&mut self, touch: &Touch<'_>, units: u32) {
         let Some(trace) = self.warps.get_mut(touch.warp as usize) else { return };
         let first = trace.sectors.len() as u32;
-        let mut bytes = 0;
         if touch.space == Space::Global && !trace.full {
             trace.sectors.extend(sectors_of(touch));
-            bytes = touch.bytes * touch.mask.count_ones();
         }
+        let bytes = touch.bytes * touch.mask.count_ones();
         let sectors = (first, trace.sectors.len() as u32 - first);
         let effect = match touch.kind {
             AccessKind::Load if touch.order == Order::Weak || touch.space != Space::Global => Effect::None,

@@ -52,7 +52,7 @@ pub const FAMILY: Family = Family {
     },
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: true,
-    limits: Limits::GRID_OF_DEVICE,
+    limits: Limits::DEFAULT,
     peer: None,
 };
 

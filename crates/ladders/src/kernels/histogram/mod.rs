@@ -40,7 +40,7 @@ pub const FAMILY: Family = Family {
     generate: operands::generate_input,
     resolve: |problem| resolve(problem.dtype, problem.settings.flag(&LETTERS)),
     specials: true,
-    limits: Limits::GRID_OF_DEVICE,
+    limits: Limits::DEFAULT,
     peer: Some("histogram"),
 };
 

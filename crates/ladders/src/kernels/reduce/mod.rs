@@ -50,7 +50,7 @@ pub const FAMILY: Family = Family {
     generate: |demand| demand.vectors(1),
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: true,
-    limits: Limits::GRID_OF_DEVICE,
+    limits: Limits::DEFAULT,
     peer: Some("reduce"),
 };
 

@@ -60,7 +60,7 @@ pub const FAMILY: Family = Family {
     },
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
-    limits: Limits::GRID_OF_DEVICE,
+    limits: Limits::DEFAULT,
     peer: Some("segreduce"),
 };
 

@@ -3,6 +3,7 @@
 use super::Machine;
 use super::memory::Arrival;
 use super::warp::{Ready, Source};
+use crate::explain::changes::Without;
 use crate::program::{Op, Order, Space};
 use crate::trace::Step;
 
@@ -19,10 +20,20 @@ impl Machine<'_> {
         let costs = self.costs;
         let op = &self.program.functions[step.function as usize].code[step.pc as usize].op;
         let (first, count) = step.sectors;
-        let sectors = &self.warps[warp].trace.sectors[first as usize..(first + count) as usize];
+        let mut sectors = &self.warps[warp].trace.sectors[first as usize..(first + count) as usize];
+        let ideal;
+        let scattered = count > step.bytes.div_ceil(32) && !matches!(op, Op::Atomic(_) | Op::AtomicVector(_));
+        if let Some(few) = self.ideal.as_mut().filter(|_| scattered) {
+            ideal = few.sectors(step.bytes, matches!(op, Op::Store(_)));
+            sectors = &ideal;
+        }
+        let mut wavefronts = step.units.max(1);
+        if self.without == Some(Without::Conflicts) {
+            wavefronts = wavefronts.min(step.bytes.div_ceil(128).max(1));
+        }
         match step.space {
             Some(Space::Shared) => {
-                self.pass_wavefronts(now, f64::from(step.units.max(1)));
+                self.pass_wavefronts(now, f64::from(wavefronts));
                 let atomic = if matches!(op, Op::Atomic(_)) { costs.shared_atomic_cycles } else { 0.0 };
                 let at = self.shared + costs.shared_cycles + atomic;
                 // Its own wavefronts beyond the first are no latency, but conflicts.

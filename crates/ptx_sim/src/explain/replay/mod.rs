@@ -11,16 +11,20 @@
 mod access;
 mod cache;
 mod class;
+mod ideal;
 mod memory;
 mod predicated;
 mod step;
 mod warp;
 mod window;
 
+use super::changes::Without;
 use super::costs::Costs;
 use crate::program::Program;
 use crate::trace::BlockTrace;
 use class::{Classes, QUEUES};
+use ideal::Ideal;
+pub(super) use ideal::stores;
 use memory::Memory;
 pub(in crate::explain) use memory::Rates;
 use std::cmp::Reverse;
@@ -65,6 +69,8 @@ pub(super) struct Setting {
     pub cache_bytes: u64,
     /// Rates of memory.
     pub rates: Rates,
+    /// Work that is left out.
+    pub without: Option<Without>,
 }
 
 /// Result of a replay.
@@ -83,6 +89,9 @@ pub(super) struct Replayed {
 /// Replays blocks in order.
 pub(super) fn replay(program: &Program, blocks: &[&BlockTrace], setting: &Setting, costs: &Costs) -> Replayed {
     let mut machine = Machine::new(program, setting, costs);
+    if setting.without == Some(Without::Scattered) {
+        machine.ideal = Some(Ideal::new(program, blocks));
+    }
     let mut waiting = blocks.iter();
     let mut ends = Vec::new();
     let mut started = -setting.start;
@@ -134,6 +143,8 @@ struct Worked {
 struct Machine<'t> {
     program: &'t Program,
     costs: &'t Costs,
+    without: Option<Without>,
+    ideal: Option<Ideal>,
     classes: HashMap<u32, Classes>,
     windows: Windows,
     /// The scheduler of each partition.
@@ -157,6 +168,8 @@ impl<'t> Machine<'t> {
         Self {
             program,
             costs,
+            without: setting.without,
+            ideal: None,
             classes: HashMap::new(),
             windows: Windows::default(),
             issue: [0.0; 4],
@@ -273,7 +286,7 @@ mod tests {
         let (report, program) = traced(body, blocks);
         let traced = report.traced.expect("a trace");
         let rates = Rates { l2: 1.0, dram: 2.0, line: 3.5, atomic: 100.0, first: 1.0, read: 1.0, written: 1.0 };
-        let setting = Setting { resident, start: 10.0, cache_bytes: 1 << 16, rates };
+        let setting = Setting { resident, start: 10.0, cache_bytes: 1 << 16, rates, without: None };
         let recorded: Vec<&BlockTrace> = traced.blocks.iter().collect();
         let replayed = replay(&program, &recorded, &setting, &Costs::default());
         assert_eq!(replayed.ends.len(), blocks as usize);

@@ -5,6 +5,7 @@ use super::predicated::Body;
 use super::warp::{Ready, Source};
 use super::window::MERGED;
 use super::{Cause, Machine, Time};
+use crate::explain::changes::Without;
 use crate::explain::replay::class::Classes;
 use crate::program::Space;
 use crate::trace::Step;
@@ -33,7 +34,7 @@ impl Machine<'_> {
         loop {
             let Some((step, joined, next)) = self.next_step(index) else { return self.end(index) };
             let classes = &self.classes[&step.function];
-            let class = classes.classes[step.pc as usize];
+            let class = self.changed(classes.classes[step.pc as usize], &step);
             if joined || class.unit == Unit::Nothing {
                 self.pass_on(index, &step, joined);
                 continue;
@@ -64,6 +65,16 @@ impl Machine<'_> {
                 return None;
             }
             self.execute(index, &step, &class, issued);
+        }
+    }
+
+    /// The class of an instruction after the change of the kernel that is replayed.
+    fn changed(&self, class: Class, step: &Step) -> Class {
+        let narrow = || step.space == Some(Space::Global) && step.bytes <= 4 * step.lanes.count_ones();
+        match (self.without, class.unit) {
+            (Some(Without::Barriers), Unit::Barrier) => Class { unit: Unit::Nothing, ..class },
+            (Some(Without::NarrowAccesses), Unit::Memory) if narrow() => Class { slots: class.slots / 4.0, ..class },
+            _ => class,
         }
     }
 

@@ -1,0 +1,61 @@
+//! The sectors that a kernel would access if each of its requests touched no more sectors than its bytes need.
+
+use crate::program::{Op, Program};
+use crate::trace::{BlockTrace, Step};
+
+/// Sectors of requests, each as many as its bytes need. The kernel moves the same data, so as large a share of them is
+/// new as of what it really accesses, at most all.
+#[derive(Debug)]
+pub(super) struct Ideal {
+    /// Share of the sectors that no request accessed before, of loads and of stores.
+    new: [f64; 2],
+    owed: [f64; 2],
+    next: u64,
+}
+
+impl Ideal {
+    pub fn new(program: &Program, blocks: &[&BlockTrace]) -> Self {
+        // Numbers that no address has.
+        Self { new: [share(program, blocks, false), share(program, blocks, true)], owed: [0.0; 2], next: 1 << 60 }
+    }
+
+    /// The sectors of a request of so many bytes.
+    pub fn sectors(&mut self, bytes: u32, stores: bool) -> Vec<u64> {
+        let kind = usize::from(stores);
+        let sector = |_| {
+            self.owed[kind] += self.new[kind];
+            if self.owed[kind] >= 0.999_999 {
+                self.owed[kind] -= 1.0;
+                self.next += 1;
+            }
+            self.next
+        };
+        let mut sectors: Vec<u64> = (0..bytes.div_ceil(32)).map(sector).collect();
+        sectors.dedup();
+        sectors
+    }
+}
+
+/// Whether a step stores to global memory.
+pub(in crate::explain) fn stores(program: &Program, step: &Step) -> bool {
+    let function = program.functions.get(step.function as usize);
+    let inst = function.and_then(|function| function.code.get(step.pc as usize));
+    inst.is_some_and(|inst| matches!(inst.op, Op::Store(_)))
+}
+
+/// Different sectors over the sectors that the bytes of all requests need.
+fn share(program: &Program, blocks: &[&BlockTrace], of_stores: bool) -> f64 {
+    let (mut sectors, mut ideal) = (Vec::new(), 0);
+    for warp in blocks.iter().flat_map(|block| &block.warps) {
+        for step in &warp.steps {
+            let (first, count) = step.sectors;
+            if count > 0 && stores(program, step) == of_stores {
+                sectors.extend_from_slice(&warp.sectors[first as usize..(first + count) as usize]);
+                ideal += u64::from(step.bytes.div_ceil(32).min(count));
+            }
+        }
+    }
+    sectors.sort_unstable();
+    sectors.dedup();
+    (sectors.len() as f64 / ideal.max(1) as f64).min(1.0)
+}
