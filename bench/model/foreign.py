@@ -7,8 +7,8 @@
     foreign.py table                                     both beside each other
 
 All read and write the folder `--work`. CHECKOUT is one of https://github.com/NVIDIA/cuda-samples at the commit of
-kernels.py. Both sides use the same PTX files, shapes and contents of buffers. The measured time is that of `host bench`:
-two events around the launch, a cold L2 cache, the median of 11.
+kernels.py. Both sides use the same PTX files, shapes and contents of buffers. The measured time is that of
+`host bench`: two events around the launch, a cold L2 cache, the median of 11.
 """
 
 import argparse
@@ -92,7 +92,7 @@ def ptx(options, kernel):
 def content(dtype, elements, number):
     """Bytes of a generated buffer, the same on each machine: numbers of [1, 2) in f32, or 32 random bits.
 
-    `number` is that of the argument. The words are made by operations on one long integer, since Python's loops are slow.
+    `number` is that of the argument. The words are made by operations on one long integer: Python's loops are slow.
     """
     words = random.Random(number).randbytes(4 * elements)
     if dtype != "f32":

@@ -1,7 +1,8 @@
 """Kernels of NVIDIA's cuda-samples that the estimates of `host explain` are compared with, and their launches.
 
-The model was not fitted to any of them, and the list was chosen before the first estimate. An argument is written as for
-`host run --arg`; a buffer whose text ends in `:random` has a generated content, any other is written by the kernel.
+The model was not fitted to any of them, and the list was chosen before the first estimate. An argument is written as
+for `host run --arg`; a buffer whose text ends in `:random` has a generated content, any other is zeroed or written by
+the kernel.
 """
 
 import dataclasses
@@ -77,7 +78,8 @@ def bodies(number):
 
 def sobol(vectors, blocks, dimensions=16):
     """Quasirandom numbers; the number of blocks is what the sample computes for 132 multiprocessors."""
-    args = (f"u32:{vectors}", f"u32:{dimensions}", f"buf:u32:{32 * dimensions}:random", f"buf:f32:{vectors * dimensions}")
+    args = (f"u32:{vectors}", f"u32:{dimensions}",
+            f"buf:u32:{32 * dimensions}:random", f"buf:f32:{vectors * dimensions}")
     return Launch(power(vectors * dimensions), (blocks, dimensions, 1), (64, 1, 1), 0, args)
 
 
