@@ -2,13 +2,14 @@
 """Compares the estimates of `host explain` with measured times of kernels that are not ours and were not fitted.
 
     foreign.py compile --samples CHECKOUT --nvcc NVCC    the PTX files
-    foreign.py estimate --host HOST                      estimates.json, on any machine
+    foreign.py estimate --host HOST --profile H200       estimates-H200.json, on any machine
     foreign.py measure                                   measured.json, on a machine with a GPU and Python alone
     foreign.py table                                     both beside each other
 
-All read and write the folder `--work`. CHECKOUT is one of https://github.com/NVIDIA/cuda-samples at the commit of
-kernels.py. Both sides use the same PTX files, shapes and contents of buffers. The measured time is that of
-`host bench`: two events around the launch, a cold L2 cache, the median of 11.
+All read the folder `--work`; `measure` writes to `--out`, the others to `--work`. CHECKOUT is one of
+https://github.com/NVIDIA/cuda-samples at the commit of kernels.py. Both sides use the same PTX files, shapes and
+contents of buffers. The measured time is that of `host bench`: two events around the launch, a cold L2 cache, the
+median of 11.
 """
 
 import argparse
@@ -137,7 +138,7 @@ def estimate(options):
         rows.append(row)
         shown = error.splitlines()[0] if error else f"{row['us']:.1f} us"
         print(f"{kernel.name:16} {launch.elements:>8}  {shown}  ({time.monotonic() - start:.1f} s)", flush=True)
-    write(options.out / "estimates.json", {"profile": options.profile, "commit": COMMIT, "rows": rows})
+    write(options.work / f"estimates-{options.profile}.json", {"profile": options.profile, "commit": COMMIT, "rows": rows})
     return 1 if wrong else 0
 
 
@@ -169,8 +170,11 @@ def argument(text, number):
 
 def table(options):
     """Prints measured times and estimates; exit code 1 if a launch lacks one of them."""
-    estimates = json.loads(read(options, "estimates.json"))
-    measured = json.loads(read(options, "measured.json"))
+    measured = json.loads((options.out / "measured.json").read_text())
+    estimates = [json.loads(path.read_text()) for path in sorted(options.work.glob("estimates-*.json"))]
+    estimates = next((each for each in estimates if each["profile"] in measured["device"]), None)
+    if estimates is None:
+        sys.exit(f"{options.work} has no estimates for {measured['device']}: run `estimate` with --profile")
     times = {(row["kernel"], row["elements"]): row for row in measured["rows"]}
     of_kernel = {kernel.name: kernel.character for kernel in KERNELS}
     print(f"{measured['device']}; profile {estimates['profile']}; cuda-samples {COMMIT[:12]}\n")
@@ -191,12 +195,6 @@ def table(options):
         print(f"\n{len(logs)} launches: mean |log(estimate / measured)| {sum(logs) / len(logs):.3f}, "
               f"within 25 %: {100 * near / len(logs):.0f} %")
     return 1 if missing or not logs else 0
-
-
-def read(options, name):
-    """A result's text, from the folder of the results or that of the PTX files."""
-    path = options.out / name
-    return (path if path.exists() else options.work / name).read_text()
 
 
 def write(path, value):

@@ -3,8 +3,8 @@
 #
 #     bench/model/run.sh WORK [OUT]
 #
-# WORK has the PTX files of `foreign.py compile` and the `estimates.json` of `foreign.py estimate`; the results go to
-# OUT [default: WORK]. Needs nvcc and Python; takes about a minute and a half.
+# WORK has the PTX files of `foreign.py compile` and the estimates of `foreign.py estimate` for this GPU; the results
+# go to OUT [default: WORK]. Needs nvcc and Python; takes about a minute and a half.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 work=$1
@@ -24,7 +24,8 @@ nvcc -arch=native "$build"/*.o -o "$build/constants"
 status=0
 python3 "$here/foreign.py" measure --work "$work" --out "$out" >"$out/measure.log" 2>&1 || status=1
 timeout 90 "$build/constants" >"$out/constants.txt" 2>&1 || status=1
-nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.max.sm,clocks.mem,temperature.gpu --format=csv >"$out/gpu.txt" || true
+facts=name,driver_version,clocks.sm,clocks.max.sm,clocks.mem,temperature.gpu
+nvidia-smi --query-gpu=$facts --format=csv >"$out/gpu.txt" || true
 cat "$out/gpu.txt" "$out/constants.txt"
 python3 "$here/foreign.py" table --work "$work" --out "$out" | tee "$out/foreign.txt" || { cat "$out/measure.log"; status=1; }
 exit $status
