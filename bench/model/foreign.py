@@ -138,7 +138,8 @@ def estimate(options):
         rows.append(row)
         shown = error.splitlines()[0] if error else f"{row['us']:.1f} us"
         print(f"{kernel.name:16} {launch.elements:>8}  {shown}  ({time.monotonic() - start:.1f} s)", flush=True)
-    write(options.work / f"estimates-{options.profile}.json", {"profile": options.profile, "commit": COMMIT, "rows": rows})
+    page = {"profile": options.profile, "commit": COMMIT, "rows": rows}
+    write(options.work / f"estimates-{options.profile}.json", page)
     return 1 if wrong else 0
 
 

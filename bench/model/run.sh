@@ -27,5 +27,8 @@ timeout 90 "$build/constants" >"$out/constants.txt" 2>&1 || status=1
 facts=name,driver_version,clocks.sm,clocks.max.sm,clocks.mem,temperature.gpu
 nvidia-smi --query-gpu=$facts --format=csv >"$out/gpu.txt" || true
 cat "$out/gpu.txt" "$out/constants.txt"
-python3 "$here/foreign.py" table --work "$work" --out "$out" | tee "$out/foreign.txt" || { cat "$out/measure.log"; status=1; }
+if ! python3 "$here/foreign.py" table --work "$work" --out "$out" | tee "$out/foreign.txt"; then
+    cat "$out/measure.log"
+    status=1
+fi
 exit $status
