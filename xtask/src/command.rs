@@ -45,11 +45,14 @@ pub fn read(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// The name and the path of a program.
+pub type Executable = (String, PathBuf);
+
 /// Runs cargo to build, and returns the name and path of each executable.
 ///
 /// # Errors
 /// Fails if the build fails.
-pub fn executables(arguments: &[&str]) -> Result<Vec<(String, PathBuf)>> {
+pub fn executables(arguments: &[&str]) -> Result<Vec<Executable>> {
     let mut cargo = cargo();
     cargo.args(arguments).arg("--message-format=json-render-diagnostics");
     let mut found = Vec::new();

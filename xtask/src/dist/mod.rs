@@ -102,7 +102,7 @@ const LIBRARIES: [&str; 3] = ["cuda_sim", "cudart12_sim", "cudart13_sim"];
 ///
 /// # Errors
 /// Fails if the build fails.
-pub fn host_and_libraries() -> Result<(Vec<(String, PathBuf)>, Vec<PathBuf>)> {
+pub fn host_and_libraries() -> Result<(Vec<command::Executable>, Vec<PathBuf>)> {
     let mut arguments = vec!["build", "--release", "--package", "host"];
     arguments.extend(LIBRARIES.iter().flat_map(|package| ["--package", package]));
     let host = command::executables(&arguments)?;
