@@ -1,11 +1,12 @@
 //! Runs cargo and other programs for a task, and prints each command.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
 use anyhow::{Context, Result, bail};
+use cargo_metadata::Message;
 
 use crate::workspace;
 
@@ -42,6 +43,25 @@ pub fn read(command: &mut Command) -> Result<String> {
         bail!("`{line}` failed ({})", output.status);
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The name and the path of a program.
+pub type Executable = (String, PathBuf);
+
+/// Runs cargo to build, and returns the name and path of each executable.
+///
+/// # Errors
+/// Fails if the build fails.
+pub fn executables(arguments: &[&str]) -> Result<Vec<Executable>> {
+    let mut cargo = cargo();
+    cargo.args(arguments).arg("--message-format=json-render-diagnostics");
+    let mut found = Vec::new();
+    for message in Message::parse_stream(read(&mut cargo)?.as_bytes()) {
+        if let Message::CompilerArtifact(artifact) = message.context("cannot read cargo's messages")? {
+            found.extend(artifact.executable.map(|path| (artifact.target.name, path.into())));
+        }
+    }
+    Ok(found)
 }
 
 /// The command line, for messages.

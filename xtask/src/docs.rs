@@ -1,10 +1,10 @@
 //! `cargo xtask docs`: the pages of the ladders, written by `docs/generator`, and those of the guide, by `docs/book`.
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
-use crate::{build_ptx, command, setup};
+use crate::{build_ptx, command, setup, workspace};
 
 /// Options of the task.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -32,12 +32,15 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs one of the programs that write documents.
+/// Runs one of the programs that write documents. It is built with the dependencies' features of the whole workspace,
+/// as the tests are: with those of its package alone, the simulator would be compiled again.
 fn generate(package: &str, check: bool) -> Result<()> {
-    let mut cargo = command::cargo();
-    cargo.args(["run", "--quiet", "--package", package, "--"]);
+    let built = command::executables(&["build", "--quiet", "--workspace", "--bin", package])?;
+    let [(_, program)] = built.as_slice() else { bail!("cargo named no program, or several, for {package}") };
+    let mut command = Command::new(program);
+    command.current_dir(workspace::root());
     if check {
-        cargo.arg("--check");
+        command.arg("--check");
     }
-    command::run(&mut cargo)
+    command::run(&mut command)
 }

@@ -69,14 +69,17 @@ fn format() -> Result<()> {
     command::run(command::cargo().args(["fmt", "--all", "--check", "--manifest-path", "examples/Cargo.toml"]))
 }
 
+/// The builder that is a dependency of a build script runs for a moment only.
+const UNOPTIMISED_BUILDER: &str = "profile.dev.package.rustwarp-builder.opt-level=0";
+
 /// Checks that clippy has nothing to say.
 fn clippy() -> Result<()> {
-    // The GPU tests cannot run without a GPU, but must compile. So must the bridge to cudarc.
-    let parts: [&[&str]; 3] =
-        [&["--workspace"], &["--package", "tests", "--features", "gpu"], &["--package", "rustwarp", "--all-features"]];
+    // The GPU tests cannot run without a GPU, but must compile. So must the bridge to cudarc and the build script that
+    // compiles kernels.
+    let parts = [&["--workspace"][..], &["--package", "tests", "--package", "rustwarp", "--all-features"]];
     for part in parts {
         let mut cargo = command::cargo();
-        cargo.arg("clippy").args(part).args(["--all-targets", "--", "-D", "warnings"]);
+        cargo.arg("clippy").args(part).args(["--all-targets", "--config", UNOPTIMISED_BUILDER, "--", "-D", "warnings"]);
         // The feature `kernels` compiles them, which clippy does not need.
         cargo.env("RUSTWARP_FAMILIES", "none");
         command::run(&mut cargo)?;
@@ -112,7 +115,7 @@ fn program_without_files() -> Result<()> {
     command::run(command::cargo().args(["test", "--package", "xtask", "--test", "packages"]))?;
     // A release, because users ship releases: without optimisation the program is more than twice as large.
     let arguments = ["build", "--release", "--manifest-path", "examples/Cargo.toml", "--package", "first-sum"];
-    let built = dist::executables(&[&arguments[..], &["--target-dir", documents::PROJECTS, "--offline"]].concat())?;
+    let built = command::executables(&[&arguments[..], &["--target-dir", documents::PROJECTS, "--offline"]].concat())?;
     let [(_, built)] = built.as_slice() else { bail!("cargo named no program, or several, for the example first-sum") };
     dist::check_size(built, FIRST_SUM_LIMIT)?;
     // Outside the workspace: no PTX lies above the program or the current folder.
@@ -137,7 +140,7 @@ const ONLY_ON_A_GPU: [&str; 3] = ["best_is_the_best", "operators_at_the_speed_of
 /// Checks that the GPU tests pass on the simulated driver: both the library's GPU backend and the driver do what they
 /// say.
 fn gpu_tests_on_the_simulator() -> Result<()> {
-    command::run(command::cargo().args(["build", "--release", "--package", "cuda_sim"]))?;
+    dist::host_and_libraries()?;
     let root = workspace::root();
     let (tests, ptx) = (root.join("dist/tests/gpu"), root.join("dist/ptx"));
     if !tests.is_file() || !ptx.is_dir() {

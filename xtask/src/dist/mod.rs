@@ -7,7 +7,6 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use cargo_metadata::Message;
 use cuda_builder::Arch;
 
 use crate::{build_ptx, command, embed, setup, workspace};
@@ -39,15 +38,24 @@ pub fn run() -> Result<ExitCode> {
     if dist.exists() {
         fs::remove_dir_all(&dist).with_context(|| format!("cannot empty {}", dist.display()))?;
     }
-    let host = executables(&["build", "--release", "--package", "host", "--bin", "host"])?;
-    let tests =
-        executables(&["test", "--release", "--no-run", "--package", "tests", "--features", "gpu", "--test", "gpu"])?;
+    let (host, libraries) = host_and_libraries()?;
+    let tests = command::executables(&[
+        "test",
+        "--release",
+        "--no-run",
+        "--package",
+        "tests",
+        "--features",
+        "gpu",
+        "--test",
+        "gpu",
+    ])?;
     ensure!(!host.is_empty() && !tests.is_empty(), "cargo named no host binary or no GPU tests");
     for (name, path) in &host {
         check_size(path, HOST_LIMIT)?;
         copy(path, &dist.join(name))?;
     }
-    for library in libraries()? {
+    for library in libraries {
         let name = library.file_name().context("a library has a name")?;
         copy(&library, &dist.join(name))?;
     }
@@ -88,16 +96,18 @@ pub fn check_size(program: &Path, limit: u64) -> Result<()> {
 /// The packages of the libraries that `host sanitize` hands to programs.
 const LIBRARIES: [&str; 3] = ["cuda_sim", "cudart12_sim", "cudart13_sim"];
 
-/// Builds the libraries that `host sanitize` hands to programs, which it looks for beside itself.
+/// Builds the command line, and the libraries that `host sanitize` hands to programs, which it looks for beside itself.
+/// One command builds them, because another choice of packages has other features of their dependencies, and the
+/// simulator would be compiled for each.
 ///
 /// # Errors
 /// Fails if the build fails.
-pub fn libraries() -> Result<Vec<PathBuf>> {
-    let mut arguments = vec!["build", "--release"];
+pub fn host_and_libraries() -> Result<(Vec<command::Executable>, Vec<PathBuf>)> {
+    let mut arguments = vec!["build", "--release", "--package", "host"];
     arguments.extend(LIBRARIES.iter().flat_map(|package| ["--package", package]));
-    command::run(command::cargo().args(arguments))?;
+    let host = command::executables(&arguments)?;
     let folder = workspace::root().join("target/release");
-    Ok(LIBRARIES.map(|package| folder.join(format!("lib{package}.so"))).into())
+    Ok((host, LIBRARIES.map(|package| folder.join(format!("lib{package}.so"))).into()))
 }
 
 /// Packs the PTX and machine code of every crate of kernels, which shrink to a twentieth; `run.sh` unpacks them.
@@ -124,22 +134,6 @@ fn pack_ptx(archive: &Path) -> Result<()> {
 /// `cargo xtask embed` made for others.
 fn is_packed(name: &str) -> bool {
     name.ends_with(".ptx") || MACHINE_CODE.iter().any(|arch| name.ends_with(&format!(".{arch}.cubin")))
-}
-
-/// Runs cargo to build, and returns the name and path of each executable.
-///
-/// # Errors
-/// Fails if the build fails.
-pub fn executables(arguments: &[&str]) -> Result<Vec<(String, PathBuf)>> {
-    let mut cargo = command::cargo();
-    cargo.args(arguments).arg("--message-format=json-render-diagnostics");
-    let mut found = Vec::new();
-    for message in Message::parse_stream(command::read(&mut cargo)?.as_bytes()) {
-        if let Message::CompilerArtifact(artifact) = message.context("cannot read cargo's messages")? {
-            found.extend(artifact.executable.map(|path| (artifact.target.name, path.into())));
-        }
-    }
-    Ok(found)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {

@@ -1,5 +1,7 @@
 //! Public types that may grow say so, since a new variant or field of one that does not say it breaks its users.
 
+use std::collections::BTreeMap;
+
 use super::known::unneeded;
 use super::syntax::{Token, tokens};
 use super::tree::{Finding, Tree};
@@ -102,17 +104,21 @@ fn without(known: &[(&str, &[&str], &str)], mut found: Vec<(String, Finding)>) -
     found.into_iter().map(|(_, finding)| finding).chain(unneeded).collect()
 }
 
+/// The tokens of the crates' files, by path: each file is read once, although every type asks about many files.
+type Files<'t> = BTreeMap<&'t str, Vec<Token<'t>>>;
+
 /// The types that can be named from outside and that lack the attribute, each with its name.
 fn found(tree: &Tree) -> Vec<(String, Finding)> {
     let mut found = Vec::new();
-    for file in &tree.files {
-        let Some(root) = CRATES.iter().find(|root| file.path.starts_with(**root)) else { continue };
-        let tokens = tokens(&file.text);
+    let of_crates = tree.files.iter().filter(|file| CRATES.iter().any(|root| file.path.starts_with(root)));
+    let files: Files<'_> = of_crates.map(|file| (file.path.as_str(), tokens(&file.text))).collect();
+    for (path, tokens) in &files {
+        let Some(root) = CRATES.iter().find(|root| path.starts_with(**root)) else { continue };
         for at in 0..tokens.len() {
-            let Some(name) = open_type(&tokens, at) else { continue };
-            if is_exported(tree, root, &file.path, name) {
+            let Some(name) = open_type(tokens, at) else { continue };
+            if is_exported(&files, root, path, name) {
                 let text = format!("`{name}` can't grow: add `#[non_exhaustive]`, or list it with the reason");
-                found.push((name.to_owned(), Finding::new(&file.path, tokens[at].line, text)));
+                found.push((name.to_owned(), Finding::new(path, tokens[at].line, text)));
             }
         }
     }
@@ -174,14 +180,14 @@ fn has_public_fields_only(rest: &[Token<'_>]) -> bool {
 }
 
 /// Whether users can name the type: its modules are public, or a public module has it in a `pub use`.
-fn is_exported(tree: &Tree, root: &str, path: &str, name: &str) -> bool {
+fn is_exported(files: &Files<'_>, root: &str, path: &str, name: &str) -> bool {
     let modules = modules(root, path);
-    let private = (0..modules.len()).find(|&depth| !is_public(tree, root, &modules[..=depth]));
+    let private = (0..modules.len()).find(|&depth| !is_public(files, root, &modules[..=depth]));
     let Some(private) = private else { return true };
-    tree.files.iter().filter(|file| file.path.starts_with(root)).any(|file| {
-        let chain = self::modules(root, &file.path);
-        let reachable = (0..chain.len()).all(|depth| is_public(tree, root, &chain[..=depth]));
-        reachable && reexports(&tokens(&file.text), modules[private..].iter().copied(), name)
+    files.iter().filter(|(path, _)| path.starts_with(root)).any(|(path, tokens)| {
+        let chain = self::modules(root, path);
+        let reachable = (0..chain.len()).all(|depth| is_public(files, root, &chain[..=depth]));
+        reachable && reexports(tokens, modules[private..].iter().copied(), name)
     })
 }
 
@@ -203,18 +209,16 @@ fn modules<'p>(root: &str, path: &'p str) -> Vec<&'p str> {
 }
 
 /// Whether the file of the parent declares the last of these modules as `pub mod`.
-fn is_public(tree: &Tree, root: &str, modules: &[&str]) -> bool {
+fn is_public(files: &Files<'_>, root: &str, modules: &[&str]) -> bool {
     let Some((last, parents)) = modules.split_last() else { return true };
     let folder = parents.join("/");
-    let files = if parents.is_empty() {
+    let paths = if parents.is_empty() {
         [format!("{root}lib.rs"), String::new()]
     } else {
         [format!("{root}{folder}/mod.rs"), format!("{root}{folder}.rs")]
     };
-    files.iter().filter_map(|path| tree.file(path)).any(|file| {
-        tokens(&file.text)
-            .windows(3)
-            .any(|words| words[0].text == "pub" && words[1].text == "mod" && words[2].text == *last)
+    paths.iter().filter_map(|path| files.get(path.as_str())).any(|tokens| {
+        tokens.windows(3).any(|words| words[0].text == "pub" && words[1].text == "mod" && words[2].text == *last)
     })
 }
 
