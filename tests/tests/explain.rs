@@ -153,7 +153,13 @@ fn changes_give_the_time_of_the_rung_that_makes_them() {
         let change = change.unwrap_or_else(|| panic!("{family}: no {name} in {changes:?}"));
         // At best, so it may be less, as the other rung's loop has other latencies; hardly more.
         let ratio = change.us / fast.kernels_us();
-        assert!((0.75..1.1).contains(&ratio), "{family}: {} us by {name}, {} us in {}", change.us, fast.kernels_us(), fast.name);
+        assert!(
+            (0.75..1.1).contains(&ratio),
+            "{family}: {} us by {name}, {} us in {}",
+            change.us,
+            fast.kernels_us(),
+            fast.name
+        );
         assert!(changes.iter().all(|change| change.us < kernel), "{kernel} us and {changes:?}");
         let none = fast.longest().expect("a launch").time.changes.iter().find(|change| change.name == name);
         assert_eq!(none, None, "{family} {}", fast.name);
