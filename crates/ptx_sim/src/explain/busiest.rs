@@ -1,10 +1,10 @@
 //! The multiprocessor with the most blocks, which determines the time of a launch: the blocks that the trace recorded
 //! are replayed, and the others continue at their rate.
 
-use super::changes::Without;
 use super::costs::Costs;
 use super::replay::{CAUSES, Cause, Rates, Setting, replay, stores};
 use super::subject::Subject;
+use super::without::Without;
 use crate::program::Program;
 use crate::trace::{BlockTrace, Step};
 

@@ -1,6 +1,7 @@
 //! What would change the time: the launch is replayed without the work that a change of the kernel removes.
 
 use super::replay::{CAUSES, Cause};
+use super::without::Without;
 use serde::Serialize;
 
 /// A change of a kernel, and the time of the kernel if it removed all of its work and added none.
@@ -14,25 +15,6 @@ pub struct Change {
     pub us: f64,
     /// Description of the change, and of what it removes.
     pub what: &'static str,
-}
-
-/// What a replay leaves out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Without {
-    /// Wavefronts of shared memory beyond those that the bytes need.
-    Conflicts,
-    /// Sectors of loads and stores beyond those that the bytes need.
-    Scattered,
-    /// Three of four instructions that access at most four bytes of global memory for each lane.
-    NarrowAccesses,
-    /// Waits of atomics for each other.
-    Contention,
-    /// Starts of blocks.
-    Starts,
-    /// Waits at block barriers.
-    Barriers,
-    /// Idle places for warps: twice as many blocks are resident.
-    EmptyPlaces,
 }
 
 /// A change, what it leaves out, the part of the time that it is about, and the least share of the time that this part

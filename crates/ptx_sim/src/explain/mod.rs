@@ -12,6 +12,7 @@ mod lines;
 mod replay;
 mod subject;
 mod time;
+mod without;
 
 pub use costs::Costs;
 pub use lines::Line;

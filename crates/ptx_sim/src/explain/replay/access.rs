@@ -3,7 +3,7 @@
 use super::Machine;
 use super::memory::Arrival;
 use super::warp::{Ready, Source};
-use crate::explain::changes::Without;
+use crate::explain::without::Without;
 use crate::program::{Op, Order, Space};
 use crate::trace::Step;
 

@@ -18,8 +18,8 @@ mod step;
 mod warp;
 mod window;
 
-use super::changes::Without;
 use super::costs::Costs;
+use super::without::Without;
 use crate::program::Program;
 use crate::trace::BlockTrace;
 use class::{Classes, QUEUES};
