@@ -220,7 +220,8 @@ fn an_explanation_adds_up() {
     for (at, heading) in lines.iter().enumerate().filter(|(_, line)| line.contains("which goes to")) {
         let kernel = number(heading.split(" us").next().unwrap().rsplit(' ').next().unwrap());
         let part = |line: &&str| line.split(" us  ").next()?.rsplit(' ').next()?.parse::<f64>().ok();
-        let below = lines[at + 1..].iter().take_while(|line| !line.contains("the lines that cost most"));
+        let ends = |line: &&&str| !line.contains("the lines that cost most") && !line.contains("what would change it");
+        let below = lines[at + 1..].iter().take_while(ends);
         let parts: Vec<f64> = below.filter_map(part).collect();
         let sum: f64 = parts.iter().sum();
         // Parts below a twentieth are left out, and each is rounded.

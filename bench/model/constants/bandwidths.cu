@@ -86,7 +86,7 @@ void bandwidths() {
     Spread driver = repeated([&] { return 2.0 * large / between_events(by_driver); });
     double gbps = std::max(own.median, driver.median);
     auto part = [&](Spread rate, double of) { return scaled(rate, 1 / of); };
-    row("l2_over_memory", part(cache, gbps), "ratio", "the first of these rates over that of the faster copy");
+    row("l2_over_memory", part(cache, memory.median), "ratio", "the first of these rates over the second");
     row("stream", part(own, facts.nominal_gbps), "ratio", "copy of 2 GiB by a kernel over the nominal bandwidth");
     row("stream", part(driver, facts.nominal_gbps), "ratio", "copy of 2 GiB by the driver over the nominal bandwidth");
     row("stream", part(memory, facts.nominal_gbps), "ratio", "read of 2 GiB over the nominal bandwidth");

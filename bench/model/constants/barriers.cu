@@ -14,23 +14,23 @@ __global__ void barriers_of(int rounds, long long* cycles) {
 }
 
 static void of_barriers() {
-    // A straight line through the medians, from 4 warps on: one to four warps meet in the same time.
+    // A straight line through the medians.
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;
     for (int warps : {1, 2, 4, 8, 16, 32}) {
         Spread cycles = per_step(16, [=](int rounds, long long* out) { barriers_of<<<1, warps * 32>>>(rounds, out); });
         std::string what = "__syncthreads of " + std::to_string(warps) + " warps that only meet";
         row("barrier_cycles", cycles, "cycles", what);
-        if (warps < 4) continue;
         n++, x += warps, y += cycles.median, xx += warps * warps, xy += warps * cycles.median;
     }
     double slope = (n * xy - x * y) / (n * xx - x * x), rest = (y - slope * x) / n;
-    row("barrier_warp_cycles", {slope, slope, slope}, "cycles/warp", "slope of the lines above from 4 to 32 warps");
+    row("barrier_warp_cycles", {slope, slope, slope}, "cycles/warp", "slope of the lines above");
     row("barrier_cycles", {rest, rest, rest}, "cycles", "what the same line gives for no warps");
 }
 
 enum class Chase { Address, Index, Atomic };
 
-// A chase through a ring of 32 words per thread's lane 0: each word holds the place of the next.
+// A chase through a ring of 1024 words, each of which holds the place of the next. Every lane is at another bank, and
+// all move by one bank in a step.
 template <Chase HOW>
 __global__ void ring(unsigned zero, unsigned* sink, int rounds, long long* cycles) {
     __shared__ unsigned words[1024];

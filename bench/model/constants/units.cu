@@ -128,7 +128,6 @@ void units() {
     row("alu_cycles", alu, "cycles", "f32 multiply-add, dependent");
     row("alu_cycles", latency<Integer>(12345u, 2), "cycles", "exclusive or and sum of integers, dependent");
     row("alu_cycles", latency<Multiply>(12345u), "cycles", "integer multiply-add, dependent");
-    row("alu_cycles", busy<Fma32>(0.5f), "cycles", "f32 multiply-add, 16 warps of 4 chains: throughput of a partition");
     row("integer_busy", busy<Integer>(12345u, 2), "cycles", "exclusive or and sum, 16 warps of 4 chains, each");
     row("integer_busy", busy<Multiply>(12345u), "cycles", "integer multiply-add, 16 warps of 4 chains");
     row("double_cycles", latency<Fma64>(0.5), "cycles", "f64 multiply-add, dependent");

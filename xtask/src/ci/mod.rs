@@ -75,7 +75,7 @@ const UNOPTIMISED_BUILDER: &str = "profile.dev.package.rustwarp-builder.opt-leve
 /// Checks that clippy has nothing to say.
 fn clippy() -> Result<()> {
     // The GPU tests cannot run without a GPU, but must compile. So must the bridge to cudarc and the build script that
-    // compiles kernels.
+    // compiles kernels. The GPU tests without that script are built by the check `dist`.
     let parts = [&["--workspace"][..], &["--package", "tests", "--package", "rustwarp", "--all-features"]];
     for part in parts {
         let mut cargo = command::cargo();

@@ -32,24 +32,23 @@ pub fn cycles(subject: &Subject<'_>, costs: &Costs) -> Busiest {
 /// The cycles without some work of the kernel, or `None` if it has no such work.
 pub fn without(work: Without, subject: &Subject<'_>, costs: &Costs) -> Option<f64> {
     let Subject { counters, occupancy, .. } = *subject;
+    let own = subject.blocks.div_ceil(subject.multiprocessors());
     let has = match work {
         Without::Conflicts => counters.shared_wavefronts > counters.shared_ideal_wavefronts,
         // A few unaligned requests are no pattern.
         Without::Scattered => 10 * counters.global_sectors > 11 * counters.global_ideal_sectors,
         Without::Contention => counters.global_atomics > 0,
+        Without::Starts => own > u64::from(occupancy.blocks),
         // Blocks that the multiprocessor does not get would not fill its places.
         Without::EmptyPlaces => {
-            let own = subject.blocks.div_ceil(subject.multiprocessors());
             2 * occupancy.warps <= subject.profile.warps_per_multiprocessor() && own > u64::from(occupancy.blocks)
         }
-        Without::NarrowAccesses | Without::Starts | Without::Barriers => true,
+        Without::NarrowAccesses | Without::Barriers => true,
     };
     has.then(|| replayed(subject, costs, Some(work)).cycles)
 }
 
 fn replayed(subject: &Subject<'_>, costs: &Costs, without: Option<Without>) -> Busiest {
-    let at_once = Costs { block_cycles: 0.0, block_start_ns: 0.0, ..*costs };
-    let costs = if without == Some(Without::Starts) { &at_once } else { costs };
     let multiprocessors = subject.multiprocessors();
     let blocks = subject.blocks.max(1);
     let own = blocks.div_ceil(multiprocessors);

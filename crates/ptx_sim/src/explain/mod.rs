@@ -14,6 +14,7 @@ mod subject;
 mod time;
 mod without;
 
+pub use changes::Change;
 pub use costs::Costs;
 pub use lines::Line;
 pub use time::{Limit, Time};

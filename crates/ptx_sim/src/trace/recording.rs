@@ -49,7 +49,7 @@ pub struct Step {
     pub units: u32,
     /// State space that the instruction accessed; `None` if it accessed none of the three.
     pub space: Option<Space>,
-    /// Bytes that the lanes access in shared or global memory.
+    /// Bytes that the lanes access in this space.
     pub bytes: u32,
     /// Its sectors, as a range of [`WarpTrace::sectors`].
     pub sectors: (u32, u32),
@@ -74,9 +74,9 @@ impl Step {
     fn add(&mut self, access: &Access) {
         self.effect = self.effect.max(access.effect);
         self.place = self.place.wrapping_add(access.place);
-        self.units = access.units + if self.space == Some(access.space) { self.units } else { 0 };
+        let (units, bytes) = if self.space == Some(access.space) { (self.units, self.bytes) } else { (0, 0) };
+        (self.units, self.bytes) = (access.units + units, access.bytes + bytes);
         self.space = Some(access.space);
-        self.bytes += access.bytes;
         self.sectors = match self.sectors {
             (_, 0) => access.sectors,
             (first, count) => (first, count + access.sectors.1),

@@ -22,13 +22,15 @@ impl Machine<'_> {
         let (first, count) = step.sectors;
         let mut sectors = &self.warps[warp].trace.sectors[first as usize..(first + count) as usize];
         let ideal;
-        let scattered = count > step.bytes.div_ceil(32) && !matches!(op, Op::Atomic(_) | Op::AtomicVector(_));
+        let atomic = matches!(op, Op::Atomic(_) | Op::AtomicVector(_));
+        let scattered = count > step.bytes.div_ceil(32) && !atomic;
         if let Some(few) = self.ideal.as_mut().filter(|_| scattered) {
             ideal = few.sectors(step.bytes, matches!(op, Op::Store(_)));
             sectors = &ideal;
         }
         let mut wavefronts = step.units.max(1);
-        if self.without == Some(Without::Conflicts) {
+        // Atomics on one word are passes too, but no order of the words saves them.
+        if self.without == Some(Without::Conflicts) && !atomic {
             wavefronts = wavefronts.min(step.bytes.div_ceil(128).max(1));
         }
         match step.space {

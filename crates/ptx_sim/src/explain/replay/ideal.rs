@@ -10,27 +10,33 @@ pub(super) struct Ideal {
     /// Share of the sectors that no request accessed before, of loads and of stores.
     new: [f64; 2],
     owed: [f64; 2],
-    next: u64,
+    /// Number of the last new sector.
+    last: [u64; 2],
 }
 
 impl Ideal {
     pub fn new(program: &Program, blocks: &[&BlockTrace]) -> Self {
         // Numbers that no address has.
-        Self { new: [share(program, blocks, false), share(program, blocks, true)], owed: [0.0; 2], next: 1 << 60 }
+        let last = [1 << 60, 1 << 61];
+        Self { new: [share(program, blocks, false), share(program, blocks, true)], owed: [0.0; 2], last }
     }
 
     /// The sectors of a request of so many bytes.
     pub fn sectors(&mut self, bytes: u32, stores: bool) -> Vec<u64> {
-        let kind = usize::from(stores);
+        let (kind, count) = (usize::from(stores), bytes.div_ceil(32));
+        // Requests of several sectors begin with a line.
+        let mut begins = count > 1;
         let sector = |_| {
             self.owed[kind] += self.new[kind];
             if self.owed[kind] >= 0.999_999 {
                 self.owed[kind] -= 1.0;
-                self.next += 1;
+                let next = self.last[kind] + 1;
+                self.last[kind] = if begins { next.next_multiple_of(4) } else { next };
+                begins = false;
             }
-            self.next
+            self.last[kind]
         };
-        let mut sectors: Vec<u64> = (0..bytes.div_ceil(32)).map(sector).collect();
+        let mut sectors: Vec<u64> = (0..count).map(sector).collect();
         sectors.dedup();
         sectors
     }
@@ -58,4 +64,24 @@ fn share(program: &Program, blocks: &[&BlockTrace], of_stores: bool) -> f64 {
     sectors.sort_unstable();
     sectors.dedup();
     (sectors.len() as f64 / ideal.max(1) as f64).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_requests_are_whole_lines() {
+        let mut ideal = Ideal { new: [1.0, 0.5], owed: [0.0; 2], last: [1 << 60, 1 << 61] };
+        for _ in 0..3 {
+            let sectors = ideal.sectors(128, false);
+            assert_eq!(sectors.len(), 4);
+            assert!(sectors.iter().all(|sector| sector / 4 == sectors[0] / 4), "{sectors:?}");
+        }
+        // Half of what is stored was stored before.
+        let stored: Vec<u64> = (0..8).flat_map(|_| ideal.sectors(32, true)).collect();
+        let mut different = stored.clone();
+        different.dedup();
+        assert!((4..=5).contains(&different.len()), "{stored:?}");
+    }
 }

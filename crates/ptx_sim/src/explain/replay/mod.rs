@@ -99,16 +99,19 @@ pub(super) fn replay(program: &Program, blocks: &[&BlockTrace], setting: &Settin
         started += setting.start;
         machine.start(block, started, started);
     }
+    // Blocks that loop are not started again.
+    let (start, between) =
+        if setting.without == Some(Without::Starts) { (0.0, 0.0) } else { (setting.start, costs.block_cycles) };
     while let Some(Reverse((Time(now), warp))) = machine.heap.pop() {
         let Some(end) = machine.run(now, warp) else { continue };
         ends.push(end);
         if let Some(block) = waiting.next() {
-            started = (started + setting.start).max(end + costs.block_cycles);
+            started = (started + start).max(end + between);
             machine.start(block, started, started - end);
         }
     }
     ends.sort_by(f64::total_cmp);
-    let busy = machine.busy(setting.start * ends.len() as f64);
+    let busy = machine.busy(setting.start * ends.len().saturating_sub(1) as f64);
     Replayed { ends, idle: machine.memory.idle(), causes: machine.causes, busy }
 }
 

@@ -7,7 +7,7 @@ use super::window::MERGED;
 use super::{Cause, Machine, Time};
 use crate::explain::replay::class::Classes;
 use crate::explain::without::Without;
-use crate::program::Space;
+use crate::program::{Op, Space};
 use crate::trace::Step;
 use std::cmp::Reverse;
 
@@ -70,7 +70,11 @@ impl Machine<'_> {
 
     /// The class of an instruction after the change of the kernel that is replayed.
     fn changed(&self, class: Class, step: &Step) -> Class {
-        let narrow = || step.space == Some(Space::Global) && step.bytes <= 4 * step.lanes.count_ones();
+        let narrow = || {
+            let op = &self.program.functions[step.function as usize].code[step.pc as usize].op;
+            let plain = matches!(op, Op::Load(_) | Op::Store(_)) && step.space == Some(Space::Global);
+            plain && step.bytes <= 4 * step.lanes.count_ones()
+        };
         match (self.without, class.unit) {
             (Some(Without::Barriers), Unit::Barrier) => Class { unit: Unit::Nothing, ..class },
             (Some(Without::NarrowAccesses), Unit::Memory) if narrow() => Class { slots: class.slots / 4.0, ..class },
