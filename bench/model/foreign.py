@@ -173,7 +173,7 @@ def table(options):
     """Prints measured times and estimates; exit code 1 if an estimated launch was not measured."""
     measured = json.loads((options.out / "measured.json").read_text())
     estimates = [json.loads(path.read_text()) for path in sorted(options.work.glob("estimates-*.json"))]
-    estimates = next((each for each in estimates if each["profile"] in measured["device"].split()), None)
+    estimates = next((each for each in estimates if each["profile"] in re.findall(r"\w+", measured["device"])), None)
     if estimates is None:
         sys.exit(f"{options.work} has no estimates for {measured['device']}: run `estimate` with --profile")
     times = {(row["kernel"], row["elements"]): row for row in measured["rows"]}
