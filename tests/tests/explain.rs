@@ -124,7 +124,7 @@ fn the_predicted_order_of_the_rungs_is_the_measured_one() {
 }
 
 /// Explains one rung of a family, with its default settings.
-fn explained(family: &str, variant: &str, size: &[u64]) -> Variant {
+fn explained(family: &str, variant: &str, size: &[u64], block: Option<u32>) -> Variant {
     let family = kernels::family(family).expect("a family");
     let on = Explaining::new(family);
     let run = Run {
@@ -134,7 +134,7 @@ fn explained(family: &str, variant: &str, size: &[u64]) -> Variant {
         settings: Vec::new(),
         dtype: family.dtypes[0],
         size: size.to_vec(),
-        block: None,
+        block,
         grid: None,
     };
     explain(&on, &run).remove(0)
@@ -149,8 +149,8 @@ fn changes_give_the_time_of_the_rung_that_makes_them() {
         ("access", "row_walk", "coalescing", "column_walk", 0.7),
     ];
     for (family, slow, name, fast, least) in pairs {
-        let slow = explained(family, slow, &[1024, 1024]);
-        let fast = explained(family, fast, &[1024, 1024]);
+        let slow = explained(family, slow, &[1024, 1024], None);
+        let fast = explained(family, fast, &[1024, 1024], None);
         let kernel = slow.kernels_us();
         let changes = &slow.longest().expect("a launch").time.changes;
         let change = changes.iter().find(|change| change.name == name);
@@ -171,18 +171,19 @@ fn changes_give_the_time_of_the_rung_that_makes_them() {
 
 #[test]
 fn atomics_on_few_addresses_ask_for_private_copies() {
-    let shared = explained("histogram", "interleaved", &[1 << 18]);
+    let shared = explained("histogram", "interleaved", &[1 << 18], None);
     let changes = &shared.longest().expect("a launch").time.changes;
     assert_eq!(changes.first().map(|change| change.name), Some("privatisation"), "{changes:?}");
 }
 
 #[test]
 fn only_grids_of_several_waves_are_told_to_loop() {
-    let names = |variant: &str, n: u64| -> Vec<&'static str> {
-        let explained = explained("vecadd", variant, &[n]);
+    let names = |variant: &str, block: Option<u32>| -> Vec<&'static str> {
+        let explained = explained("vecadd", variant, &[1 << 18], block);
         explained.longest().expect("a launch").time.changes.iter().map(|change| change.name).collect()
     };
-    let (many, one) = (names("one_per_thread", 1 << 22), names("best", 1 << 18));
+    // 8192 blocks of one warp, and 256 blocks on 132 multiprocessors.
+    let (many, one) = (names("one_per_thread", Some(32)), names("best", None));
     assert!(many.contains(&"one-wave"), "{many:?}");
     assert!(!one.contains(&"one-wave"), "{one:?}");
 }
