@@ -118,3 +118,23 @@ fn assert_balanced(html: &str) {
     }
     assert!(open.is_empty(), "{open:?}");
 }
+
+#[test]
+fn what_would_change_the_time_is_on_every_page() {
+    let many = ["--grid", "8192"];
+    let (terminal, _folder) = explain(&many);
+    let text = stdout(&terminal);
+    let (output, folder) = explain(&[&many[..], &["--json", "--html", "page.html"]].concat());
+    let html = std::fs::read_to_string(folder.path().join("page.html")).expect("the page");
+    let html = html.split("id=\"data\">").next().expect("the visible part");
+    let page: serde_json::Value = serde_json::from_str(stdout(&output)).expect("JSON");
+    let time = &page["variants"][0]["launches"][0]["time"];
+    let changes = time["changes"].as_array().expect("changes");
+    assert!(changes.iter().any(|change| change["name"] == "one-wave"), "8192 blocks of one warp: {changes:?}");
+    for change in changes {
+        let (name, what) = (change["name"].as_str().expect("a name"), change["what"].as_str().expect("a text"));
+        assert!(change["us"].as_f64() < time["kernel_us"].as_f64(), "{change}");
+        assert!(text.contains(&format!("    {name} ")) && text.contains(what), "{name} in\n{text}");
+        assert!(html.contains(&format!("<th>{name}</th>")) && html.contains(what), "{name} in\n{html}");
+    }
+}
