@@ -4,7 +4,7 @@
 #     bench/model/run.sh WORK [OUT]
 #
 # WORK has the PTX files of `foreign.py compile` and the estimates of `foreign.py estimate` for this GPU; the results
-# go to OUT [default: WORK]. Needs nvcc and Python; takes about a minute and a half.
+# go to OUT [default: WORK]. Needs nvcc and Python; takes a quarter of a minute.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 work=$1

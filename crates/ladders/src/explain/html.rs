@@ -94,6 +94,16 @@ fn measures(out: &mut String, page: &Page) {
     out.push_str("</tbody></table></div></section>\n");
 }
 
+/// A table of times, each with its name and a description.
+fn named_times<'p>(out: &mut String, rows: impl Iterator<Item = (&'p str, f64, &'p str)>) {
+    out.push_str("<table class=\"limits\"><tbody>");
+    for (name, us, text) in rows {
+        let text = escape(text);
+        let _ = write!(out, "<tr><th>{name}</th><td class=\"n\">{us:.1} us</td><td class=\"note\">{text}</td></tr>");
+    }
+    out.push_str("</tbody></table>");
+}
+
 fn section(out: &mut String, variant: &Variant, open: bool) {
     let _ = writeln!(
         out,
@@ -125,28 +135,10 @@ fn section(out: &mut String, variant: &Variant, open: bool) {
     if let Some(launch) = variant.longest() {
         let (parts, heading) = (escape(&variant.parts()), escape(&variant.heading_of_limits()));
         let _ = write!(out, "<h3>What limits the longest launch</h3><p>{parts}.</p><p>{heading}:</p>");
-        out.push_str("<table class=\"limits\"><tbody>");
-        for limit in &launch.time.limits {
-            let _ = write!(
-                out,
-                "<tr><th>{}</th><td class=\"n\">{:.1} us</td><td class=\"note\">{}</td></tr>",
-                limit.name,
-                limit.us,
-                escape(&limit.why)
-            );
-        }
-        out.push_str("</tbody></table>");
+        named_times(out, launch.time.limits.iter().map(|limit| (limit.name, limit.us, limit.why.as_str())));
         if !launch.time.changes.is_empty() {
             out.push_str("<h3>What would change it, and the kernel's time then at best</h3>");
-            out.push_str("<table class=\"limits\"><tbody>");
-            for change in &launch.time.changes {
-                let _ = write!(
-                    out,
-                    "<tr><th>{}</th><td class=\"n\">{:.1} us</td><td class=\"note\">{}</td></tr>",
-                    change.name, change.us, change.what
-                );
-            }
-            out.push_str("</tbody></table>");
+            named_times(out, launch.time.changes.iter().map(|change| (change.name, change.us, change.what)));
         }
         let _ = writeln!(
             out,

@@ -2,11 +2,10 @@
 //! are replayed, and the others continue at their rate.
 
 use super::costs::Costs;
-use super::replay::{CAUSES, Cause, Rates, Setting, replay, stores};
+use super::replay::{CAUSES, Cause, Rates, Setting, different_sectors, replay};
 use super::subject::Subject;
 use super::without::Without;
-use crate::program::Program;
-use crate::trace::{BlockTrace, Step};
+use crate::trace::BlockTrace;
 
 /// Bytes of the first-level cache and shared memory of a multiprocessor, and the least that the cache has.
 const L1_BYTES: u64 = 256 << 10;
@@ -24,72 +23,88 @@ pub struct Busiest {
     pub parts: [f64; CAUSES],
 }
 
-/// The cycles of the busiest multiprocessor, and their parts.
-pub fn cycles(subject: &Subject<'_>, costs: &Costs) -> Busiest {
-    replayed(subject, costs, None)
+/// The multiprocessor, with what all its replays share.
+pub struct Multiprocessor<'a> {
+    subject: &'a Subject<'a>,
+    costs: &'a Costs,
+    /// Number of its blocks.
+    own: u64,
+    /// The recorded ones that it gets first, without a gap.
+    chosen: Vec<&'a BlockTrace>,
+    rates: Rates,
 }
 
-/// The cycles without some work of the kernel, or `None` if it has no such work.
-pub fn without(work: Without, subject: &Subject<'_>, costs: &Costs) -> Option<f64> {
-    let Subject { counters, occupancy, .. } = *subject;
-    let own = subject.blocks.div_ceil(subject.multiprocessors());
-    let has = match work {
-        Without::Conflicts => counters.shared_wavefronts > counters.shared_ideal_wavefronts,
-        // A few unaligned requests are no pattern.
-        Without::Scattered => 10 * counters.global_sectors > 11 * counters.global_ideal_sectors,
-        Without::Contention => counters.global_atomics > 0,
-        Without::Starts => own > u64::from(occupancy.blocks),
-        // Blocks that the multiprocessor does not get would not fill its places.
-        Without::EmptyPlaces => {
-            2 * occupancy.warps <= subject.profile.warps_per_multiprocessor() && own > u64::from(occupancy.blocks)
+impl<'a> Multiprocessor<'a> {
+    pub fn new(subject: &'a Subject<'a>, costs: &'a Costs) -> Self {
+        let multiprocessors = subject.multiprocessors();
+        let recorded = subject.traced.blocks.iter().zip(0_u64..);
+        let chosen: Vec<&BlockTrace> =
+            recorded.take_while(|(block, at)| block.number == at * multiprocessors).map(|(block, _)| block).collect();
+        let rates = rates(subject, &chosen, costs);
+        Self { subject, costs, own: subject.blocks.max(1).div_ceil(multiprocessors), chosen, rates }
+    }
+
+    /// Its time with all work of the kernel.
+    pub fn time(&self) -> Busiest {
+        self.replayed(None)
+    }
+
+    /// Its cycles without some work of the kernel, or `None` if the kernel has no such work.
+    pub fn without(&self, work: Without) -> Option<f64> {
+        let Subject { counters, occupancy, .. } = *self.subject;
+        let several_waves = self.own > u64::from(occupancy.blocks);
+        let has = match work {
+            Without::Conflicts => counters.shared_wavefronts > counters.shared_ideal_wavefronts,
+            // A few unaligned requests are no pattern.
+            Without::Scattered => 10 * counters.global_sectors > 11 * counters.global_ideal_sectors,
+            Without::Contention => counters.global_atomics > 0,
+            Without::Starts => several_waves,
+            // Blocks that the multiprocessor does not get would not fill its places.
+            Without::EmptyPlaces => {
+                several_waves && 2 * occupancy.warps <= self.subject.profile.warps_per_multiprocessor()
+            }
+            Without::NarrowAccesses | Without::Barriers => true,
+        };
+        has.then(|| self.replayed(Some(work)).cycles)
+    }
+
+    fn replayed(&self, without: Option<Without>) -> Busiest {
+        let Self { subject, costs, own, ref chosen, mut rates } = *self;
+        let places = if without == Some(Without::EmptyPlaces) { 2 } else { 1 } * subject.occupancy.blocks.max(1);
+        let resident = u64::from(places).min(own) as u32;
+        let shared = u64::from(resident) * subject.shared_bytes;
+        if without == Some(Without::Contention) {
+            rates.atomic = 0.0;
         }
-        Without::NarrowAccesses | Without::Barriers => true,
-    };
-    has.then(|| replayed(subject, costs, Some(work)).cycles)
-}
-
-fn replayed(subject: &Subject<'_>, costs: &Costs, without: Option<Without>) -> Busiest {
-    let multiprocessors = subject.multiprocessors();
-    let blocks = subject.blocks.max(1);
-    let own = blocks.div_ceil(multiprocessors);
-    // Those that it gets first, without a gap.
-    let recorded = subject.traced.blocks.iter().zip(0_u64..);
-    let chosen: Vec<&BlockTrace> =
-        recorded.take_while(|(block, at)| block.number == at * multiprocessors).map(|(block, _)| block).collect();
-    let places = if without == Some(Without::EmptyPlaces) { 2 } else { 1 } * subject.occupancy.blocks.max(1);
-    let resident = u64::from(places).min(own) as u32;
-    let shared = u64::from(resident) * subject.shared_bytes;
-    let mut rates = rates(subject, &chosen, costs);
-    if without == Some(Without::Contention) {
-        rates.atomic = 0.0;
+        let active = subject.blocks.max(1).min(subject.multiprocessors());
+        let setting = Setting {
+            resident,
+            start: costs.block_start_ns * subject.clock() * active as f64,
+            cache_bytes: L1_BYTES.saturating_sub(shared).max(LEAST_L1_BYTES),
+            rates,
+            without,
+        };
+        let replayed = replay(subject.program, chosen, &setting, costs);
+        let (end, idle) = (replayed.ends.last().copied().unwrap_or(0.0), replayed.idle);
+        let recorded = replayed.ends.len() as u64;
+        let mut causes = replayed.causes;
+        let warps = chosen.first().map_or(1, |block| block.warps.len()) as f64 * f64::from(resident);
+        causes[Cause::Memory as usize] += (idle - end).max(0.0) * warps;
+        causes[Cause::Blocks as usize] += costs.block_cycles * warps;
+        let mut cycles = end.max(idle);
+        if own > recorded && recorded > 0 {
+            // The rest continues at the rate of the second half of those that were recorded, or of memory.
+            let half = replayed.ends[(recorded as usize - 1) / 2];
+            let rate = if recorded > 1 { (end - half) / (recorded / 2) as f64 } else { end / f64::from(resident) };
+            cycles = (end + (own - recorded) as f64 * rate).max(idle * own as f64 / recorded as f64);
+        }
+        if subject.traced.blocks.len() > chosen.len() {
+            cycles += extra_of_the_last(subject, &setting, costs);
+        }
+        cycles += costs.block_cycles;
+        let continued = own as f64 / recorded.max(1) as f64;
+        Busiest { cycles, parts: parts(cycles, &causes, &replayed.busy.map(|busy| busy * continued)) }
     }
-    let setting = Setting {
-        resident,
-        start: costs.block_start_ns * subject.clock() * blocks.min(multiprocessors) as f64,
-        cache_bytes: L1_BYTES.saturating_sub(shared).max(LEAST_L1_BYTES),
-        rates,
-        without,
-    };
-    let replayed = replay(subject.program, &chosen, &setting, costs);
-    let (end, idle) = (replayed.ends.last().copied().unwrap_or(0.0), replayed.idle);
-    let recorded = replayed.ends.len() as u64;
-    let mut causes = replayed.causes;
-    let warps = chosen.first().map_or(1, |block| block.warps.len()) as f64 * f64::from(resident);
-    causes[Cause::Memory as usize] += (idle - end).max(0.0) * warps;
-    causes[Cause::Blocks as usize] += costs.block_cycles * warps;
-    let mut cycles = end.max(idle);
-    if own > recorded && recorded > 0 {
-        // The rest continues at the rate of the second half of those that were recorded, or of memory.
-        let half = replayed.ends[(recorded as usize - 1) / 2];
-        let rate = if recorded > 1 { (end - half) / (recorded / 2) as f64 } else { end / f64::from(resident) };
-        cycles = (end + (own - recorded) as f64 * rate).max(idle * own as f64 / recorded as f64);
-    }
-    if subject.traced.blocks.len() > chosen.len() {
-        cycles += extra_of_the_last(subject, &setting, costs);
-    }
-    cycles += costs.block_cycles;
-    let continued = own as f64 / recorded.max(1) as f64;
-    Busiest { cycles, parts: parts(cycles, &causes, &replayed.busy.map(|busy| busy * continued)) }
 }
 
 /// The parts of the time: the unit that works the longest has at least the time in which it works, because nothing else
@@ -136,7 +151,8 @@ fn rates(subject: &Subject<'_>, chosen: &[&BlockTrace], costs: &Costs) -> Rates 
     let traffic = |bytes: f64, stay: f64| {
         if bytes > 0.0 { (bytes - stay + evicted * bytes / moved) / bytes } else { 1.0 }
     };
-    let own = sectors(subject.program, chosen) as f64 * 32.0 * blocks as f64 / chosen.len().max(1) as f64;
+    let own =
+        different_sectors(subject.program, chosen, false) as f64 * 32.0 * blocks as f64 / chosen.len().max(1) as f64;
     Rates {
         l2: 32.0 / l2,
         dram: 32.0 / share,
@@ -146,21 +162,6 @@ fn rates(subject: &Subject<'_>, chosen: &[&BlockTrace], costs: &Costs) -> Rates 
         read: traffic(read, 0.0),
         written: traffic(written, written.min(others)),
     }
-}
-
-/// Number of different sectors that the blocks read.
-fn sectors(program: &Program, blocks: &[&BlockTrace]) -> usize {
-    let reads = |step: &&Step| !stores(program, step);
-    let mut sectors: Vec<u64> = Vec::new();
-    for warp in blocks.iter().flat_map(|block| &block.warps) {
-        for step in warp.steps.iter().filter(reads) {
-            let (first, count) = step.sectors;
-            sectors.extend_from_slice(&warp.sectors[first as usize..(first + count) as usize]);
-        }
-    }
-    sectors.sort_unstable();
-    sectors.dedup();
-    sectors.len()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Time of a launch: that of the busiest multiprocessor, which `busiest` determines, and its parts by
 //! what warps wait for.
 
-use super::busiest;
+use super::busiest::Multiprocessor;
 use super::changes::{Change, changes};
 use super::costs::Costs;
 use super::replay::{CAUSES, Cause};
@@ -53,7 +53,8 @@ const PARTS: [(Cause, &str); CAUSES] = [
 
 /// Estimates the time of the launch, and its parts.
 pub fn estimate(subject: &Subject<'_>, costs: &Costs) -> Time {
-    let busiest = busiest::cycles(subject, costs);
+    let multiprocessor = Multiprocessor::new(subject, costs);
+    let busiest = multiprocessor.time();
     let kernel_us = busiest.cycles / subject.clock() / 1e3;
     let part = |(cause, name): (Cause, &'static str)| {
         let us = busiest.parts[cause as usize] / subject.clock() / 1e3;
@@ -66,9 +67,7 @@ pub fn estimate(subject: &Subject<'_>, costs: &Costs) -> Time {
         launch_us: (costs.next_launch_ns / 1e3, costs.first_launch_ns / 1e3),
         host_us: (costs.host_copy_ns / 1e3, costs.host_kib_ns / 1e3),
         limits,
-        changes: changes(busiest.cycles, &busiest.parts, subject.clock(), |without| {
-            busiest::without(without, subject, costs)
-        }),
+        changes: changes(busiest.cycles, &busiest.parts, subject.clock(), |work| multiprocessor.without(work)),
     }
 }
 

@@ -36,8 +36,8 @@ impl Machine<'_> {
         match step.space {
             Some(Space::Shared) => {
                 self.pass_wavefronts(now, f64::from(wavefronts));
-                let atomic = if matches!(op, Op::Atomic(_)) { costs.shared_atomic_cycles } else { 0.0 };
-                let at = self.shared + costs.shared_cycles + atomic;
+                let extra = if atomic { costs.shared_atomic_cycles } else { 0.0 };
+                let at = self.shared + costs.shared_cycles + extra;
                 // Its own wavefronts beyond the first are no latency, but conflicts.
                 let cache = self.shared - costs.wavefront_cycles - now;
                 Ready { arrival: Arrival { at, dram: 0.0, cache }, from: Source::Shared }

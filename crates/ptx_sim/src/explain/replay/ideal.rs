@@ -1,7 +1,7 @@
 //! The sectors that a kernel would access if each of its requests touched no more sectors than its bytes need.
 
 use crate::program::{Op, Program};
-use crate::trace::{BlockTrace, Step};
+use crate::trace::{BlockTrace, Step, WarpTrace};
 
 /// Sectors of requests, each as many as its bytes need. The kernel moves the same data, so as large a share of them is
 /// new as of what it really accesses, at most all.
@@ -21,7 +21,7 @@ impl Ideal {
         Self { new: [share(program, blocks, false), share(program, blocks, true)], owed: [0.0; 2], last }
     }
 
-    /// The sectors of a request of so many bytes.
+    /// The sectors of a request that accesses this number of bytes.
     pub fn sectors(&mut self, bytes: u32, stores: bool) -> Vec<u64> {
         let (kind, count) = (usize::from(stores), bytes.div_ceil(32));
         // Requests of several sectors begin with a line.
@@ -42,28 +42,39 @@ impl Ideal {
     }
 }
 
-/// Whether a step stores to global memory.
-pub(in crate::explain) fn stores(program: &Program, step: &Step) -> bool {
-    let function = program.functions.get(step.function as usize);
-    let inst = function.and_then(|function| function.code.get(step.pc as usize));
-    inst.is_some_and(|inst| matches!(inst.op, Op::Store(_)))
+/// Number of different sectors that the blocks access, by stores or by other instructions.
+pub(in crate::explain) fn different_sectors(program: &Program, blocks: &[&BlockTrace], by_stores: bool) -> usize {
+    let ranges = requests(program, blocks, by_stores).flat_map(|(warp, step)| {
+        let (first, count) = step.sectors;
+        &warp.sectors[first as usize..(first + count) as usize]
+    });
+    let mut sectors: Vec<u64> = ranges.copied().collect();
+    sectors.sort_unstable();
+    sectors.dedup();
+    sectors.len()
 }
 
 /// Different sectors over the sectors that the bytes of all requests need.
 fn share(program: &Program, blocks: &[&BlockTrace], of_stores: bool) -> f64 {
-    let (mut sectors, mut ideal) = (Vec::new(), 0);
-    for warp in blocks.iter().flat_map(|block| &block.warps) {
-        for step in &warp.steps {
-            let (first, count) = step.sectors;
-            if count > 0 && stores(program, step) == of_stores {
-                sectors.extend_from_slice(&warp.sectors[first as usize..(first + count) as usize]);
-                ideal += u64::from(step.bytes.div_ceil(32).min(count));
-            }
-        }
-    }
-    sectors.sort_unstable();
-    sectors.dedup();
-    (sectors.len() as f64 / ideal.max(1) as f64).min(1.0)
+    let needs = |(_, step): (_, &Step)| u64::from(step.bytes.div_ceil(32).min(step.sectors.1));
+    let ideal: u64 = requests(program, blocks, of_stores).map(needs).sum();
+    (different_sectors(program, blocks, of_stores) as f64 / ideal.max(1) as f64).min(1.0)
+}
+
+/// The steps that access global memory, by stores or by other instructions.
+fn requests<'t>(
+    program: &Program,
+    blocks: &[&'t BlockTrace],
+    by_stores: bool,
+) -> impl Iterator<Item = (&'t WarpTrace, &'t Step)> {
+    let stores = |step: &Step| {
+        let function = program.functions.get(step.function as usize);
+        let inst = function.and_then(|function| function.code.get(step.pc as usize));
+        inst.is_some_and(|inst| matches!(inst.op, Op::Store(_)))
+    };
+    let steps =
+        blocks.iter().flat_map(|block| &block.warps).flat_map(|warp| warp.steps.iter().map(move |step| (warp, step)));
+    steps.filter(move |(_, step)| step.sectors.1 > 0 && stores(step) == by_stores)
 }
 
 #[cfg(test)]

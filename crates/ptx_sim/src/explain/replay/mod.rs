@@ -24,7 +24,7 @@ use crate::program::Program;
 use crate::trace::BlockTrace;
 use class::{Classes, QUEUES};
 use ideal::Ideal;
-pub(super) use ideal::stores;
+pub(super) use ideal::different_sectors;
 use memory::Memory;
 pub(in crate::explain) use memory::Rates;
 use std::cmp::Reverse;
