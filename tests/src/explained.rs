@@ -2,7 +2,7 @@
 
 use ladders::explain::page::Variant;
 use ladders::kernels::{self, Demand, Family, Job, Problem, RungId, Settings};
-use rustwarp::backend::{Backend, Module, Printed, explaining};
+use rustwarp::backend::{Backend, Module, Printed, explaining_larger};
 use rustwarp::element::Dtype;
 use rustwarp::ptx;
 use std::path::Path;
@@ -39,7 +39,12 @@ pub struct Explaining {
 impl Explaining {
     /// Opens the simulator.
     pub fn new(family: &Family) -> Self {
-        let (device, _) = explaining("H200", Printed::Stderr).expect("a profile");
+        Self::larger(family, 1.0)
+    }
+
+    /// Opens the simulator for launches that stand for some that move this many times as much data.
+    pub fn larger(family: &Family, times: f64) -> Self {
+        let (device, _) = explaining_larger("H200", times, Printed::Stderr).expect("a profile");
         let image = ptx::find_family("kernels-gpu", family.name, None, None).expect("the kernels' PTX");
         let module = device.load(&image.bytes, "kernels-gpu").expect("PTX");
         Self { device, module, family: family.name }

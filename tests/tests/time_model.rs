@@ -3,6 +3,7 @@
 //! Products of matrices are left out, whose simulation takes minutes; `docs/results/h200/2026-11-25-time-model.txt` has
 //! them too.
 
+use ladders::explain::predict;
 use ladders::kernels;
 use std::collections::BTreeMap;
 use tests::explained::{Explaining, Row, Run, explain, table};
@@ -86,25 +87,70 @@ fn estimates_are_near_the_measured_times() {
 }
 
 fn judge(on: &Explaining, name: &str, row: &Row) -> Judged {
-    let family = kernels::family(row.get("family")).expect("a family");
+    let estimate = explain(on, &run(name, row, size(row)))[0].time_us;
+    let variant = row.get("variant").to_owned();
+    Judged { name: name.to_owned(), variant, measured: row.number("median_us").expect("a time"), estimate }
+}
+
+/// The size of the first operand.
+fn size(row: &Row) -> Vec<u64> {
     let shape = if row.get("shape").is_empty() { row.get("n") } else { row.get("shape") };
+    shape.split('x').map(|n| n.parse().expect("a size")).collect()
+}
+
+/// The run that was measured, of another size.
+fn run(name: &str, row: &Row, size: Vec<u64>) -> Run<'static> {
+    let family = kernels::family(row.get("family")).expect("a family");
     let words: Vec<&str> = row.get("settings").split_whitespace().collect();
     let setting = |pair: &[&str]| match pair {
         [name, value] => (name.trim_start_matches("--").to_owned(), (*value).to_owned()),
         _ => panic!("settings of {name}"),
     };
     let op = family.ops.iter().find(|op| **op == row.get("op"));
-    let run = Run {
+    Run {
         family,
         variants: family.select(row.get("variant")).expect("a variant"),
         op: op.or(family.ops.first()).copied().unwrap_or_default(),
         settings: words.chunks(2).map(setting).collect(),
         dtype: row.get("dtype").parse().expect("a type"),
-        size: shape.split('x').map(|n| n.parse().expect("a size")).collect(),
+        size,
         block: None,
         grid: None,
-    };
-    let estimate = explain(on, &run)[0].time_us;
-    let variant = row.get("variant").to_owned();
-    Judged { name: name.to_owned(), variant, measured: row.number("median_us").expect("a time"), estimate }
+    }
+}
+
+/// The size that is predicted, the one that is run for it, and bounds as above.
+const LARGE: u64 = 1 << 28;
+const SMALL: u64 = 1 << 22;
+const MEAN_OF_LARGE: f64 = 0.16;
+const WITHIN_OF_LARGE: f64 = 0.75;
+
+/// Families whose rungs are run twice in seconds; `docs/results/h200/2026-11-25-time-model.txt` has the others.
+const PREDICTED: [&str; 3] = ["vecadd", "dot", "reduce"];
+
+#[test]
+fn large_sizes_are_predicted_from_small_runs() {
+    let mut off = Vec::new();
+    for row in table(READINGS) {
+        let known = |family: &kernels::Family| (family.variants)().iter().any(|info| info.name == row.get("variant"));
+        let family = kernels::family(row.get("family")).expect("a family");
+        let large = size(&row) == [LARGE] && row.get("dtype") == "f32";
+        if !(large && known(family) && PREDICTED.contains(&family.name)) {
+            continue;
+        }
+        let at = |size: Vec<u64>| {
+            let on = Explaining::larger(family, predict::times(&size, &[LARGE]));
+            let explained = &explain(&on, &run("", &row, size))[0];
+            predict::Run { us: explained.time_us, blocks: explained.blocks() }
+        };
+        let runs: Vec<predict::Run> = predict::sizes(&[SMALL], &[LARGE]).into_iter().map(at).collect();
+        let (predicted, measured) =
+            (predict::time(&[SMALL], &[LARGE], &runs), row.number::<f64>("median_us").expect("a time"));
+        println!("{} {}: {predicted:.1} us, measured {measured:.1} us", family.name, row.get("variant"));
+        off.push((predicted / measured).ln().abs());
+    }
+    let mean = off.iter().sum::<f64>() / off.len() as f64;
+    let within = off.iter().filter(|off| **off <= 1.25_f64.ln()).count() as f64 / off.len() as f64;
+    assert!(off.len() >= 25, "{} rows", off.len());
+    assert!(mean <= MEAN_OF_LARGE && within >= WITHIN_OF_LARGE, "mean {mean:.3}, within 25 % {within:.3}");
 }

@@ -1,12 +1,12 @@
 //! `host explain`: the cost of a variant with its causes, beside another variant; or of an entry of any PTX file.
 
 use super::exit::{CLEAN, WRONG};
-use super::{ending, family, launch, look, output, stdout};
+use super::{ending, family, launch, look, output, predict, stdout};
 use clap::{Args, Command, FromArgMatches};
 use ladders::error::{Error, Result};
 use ladders::explain::page::Variant;
 use ladders::explain::{Page, html, text};
-use ladders::input;
+use ladders::input::{self, size};
 use ladders::kernels::{self, Family};
 use rustwarp::backend::{self, Choice, Device};
 use rustwarp::diagnostic::note;
@@ -45,8 +45,15 @@ struct Own {
 #[group(skip)]
 struct Against {
     /// Compare with this variant
-    #[arg(long)]
+    #[arg(long, conflicts_with = "predict")]
     against: Option<String>,
+    /// Predict the times at this size, which is too large to simulate, from runs of the size of --n or --shape and of
+    /// twice that along each axis: 2^28, 8192x8192x8192
+    #[arg(
+        long, value_name = "SIZE", value_parser = size::parse, value_delimiter = 'x',
+        conflicts_with_all = ["input", "html"]
+    )]
+    predict: Vec<u64>,
     #[command(flatten)]
     own: Own,
 }
@@ -103,6 +110,9 @@ fn explain_family(family: &Family, options: &[String]) -> anyhow::Result<u8> {
         parsed.data.n = Some(DEFAULT_N);
     }
     require_writable(parsed.json.json.as_ref(), own.own.html.as_deref())?;
+    if !own.predict.is_empty() {
+        return predict::run(family, &parsed, &own.predict, &own.own.profile);
+    }
     let page = family_page(family, &parsed, own.against.as_deref(), &own.own.profile)?;
     let clean = page.variants.iter().all(|variant| variant.verified == Some(true));
     show(&page, parsed.json.json.as_ref(), own.own.html.as_deref())?;

@@ -29,6 +29,7 @@ mod number;
 mod occupancy;
 mod operands;
 mod output;
+mod predict;
 mod rank;
 mod replay;
 mod rows;

@@ -74,7 +74,7 @@ pub const MEASURES: &[Measure] = &[
         name: "blocks",
         meaning: "of all launches; a device starts them one after the other",
         fewer: None,
-        of: |v| v.launches.iter().map(|l| l.grid.iter().map(|&n| f64::from(n)).product::<f64>()).sum(),
+        of: |v| v.blocks() as f64,
         unit: Unit::Count,
     },
     Measure {

@@ -5,6 +5,7 @@ mod escape;
 pub mod html;
 pub mod measures;
 pub mod page;
+pub mod predict;
 mod svg;
 pub mod text;
 

@@ -158,6 +158,11 @@ impl Variant {
         self.time_us - self.kernels_us()
     }
 
+    /// Blocks of all launches.
+    pub fn blocks(&self) -> u64 {
+        self.launches.iter().map(|launch| launch.grid.iter().map(|&n| u64::from(n)).product::<u64>()).sum()
+    }
+
     /// Describes what the time goes to: launching, if that takes most of it; else the limit of the longest launch.
     pub fn limited_by(&self) -> String {
         if self.launching_us() > self.kernels_us() {

@@ -143,7 +143,8 @@ fn rates(subject: &Subject<'_>, chosen: &[&BlockTrace], costs: &Costs) -> Rates 
     let share = subject.bandwidth(costs) / active / clock; // bytes per cycle
     let l2 = (share * costs.l2_over_memory).min(costs.l2_bytes_per_cycle);
     let l2_bytes = subject.profile.l2_bytes as f64;
-    let (read, written) = (subject.traced.read_bytes as f64, subject.traced.written_bytes as f64);
+    let bytes = |bytes: u64| bytes as f64 * subject.stands_for;
+    let (read, written) = (bytes(subject.traced.read_bytes), bytes(subject.traced.written_bytes));
     let moved = read + written;
     let others = l2_bytes * (2.0 - moved / (OTHERS * l2_bytes).max(1.0)).clamp(0.0, 1.0);
     let evicted = costs.modified * moved.min(others);
@@ -151,8 +152,8 @@ fn rates(subject: &Subject<'_>, chosen: &[&BlockTrace], costs: &Costs) -> Rates 
     let traffic = |bytes: f64, stay: f64| {
         if bytes > 0.0 { (bytes - stay + evicted * bytes / moved) / bytes } else { 1.0 }
     };
-    let own =
-        different_sectors(subject.program, chosen, false) as f64 * 32.0 * blocks as f64 / chosen.len().max(1) as f64;
+    let own = bytes(32 * different_sectors(subject.program, chosen, false) as u64) * blocks as f64
+        / chosen.len().max(1) as f64;
     Rates {
         l2: 32.0 / l2,
         dram: 32.0 / share,

@@ -82,6 +82,9 @@ pub struct Banks {
 
 /// Explains a launch that ran with a trace.
 ///
+/// `stands_for` is the number of times as much data that another launch moves, for which this one stands: the estimate
+/// is that of this launch's work at the other one's rates of memory. 1 for the launch itself.
+///
 /// # Errors
 /// `no-trace` if the launch was not traced.
 pub fn analyse(
@@ -90,6 +93,7 @@ pub fn analyse(
     report: &Report,
     profile: &Profile,
     costs: &Costs,
+    stands_for: f64,
 ) -> Result<Analysis, Stop> {
     let Some(traced) = &report.traced else {
         return Err(Stop::usage("no-trace", "the launch was not traced").with_help(
@@ -110,6 +114,7 @@ pub fn analyse(
         shared_bytes,
         counters: &report.counters,
         traced,
+        stands_for,
     };
     let time = time::estimate(&subject, costs);
     let lines = lines::lines(program, &report.instructions, &time, costs);

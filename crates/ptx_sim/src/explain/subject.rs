@@ -23,6 +23,8 @@ pub struct Subject<'a> {
     pub counters: &'a Counters,
     /// What the trace recorded.
     pub traced: &'a Traced,
+    /// How many times as much data the launch moves that this one stands for.
+    pub stands_for: f64,
 }
 
 impl Subject<'_> {

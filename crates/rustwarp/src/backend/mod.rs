@@ -37,7 +37,7 @@ pub use interface::{Backend, Pitched};
 pub use memory::{Buffer, Memory, View, ViewMut};
 pub use observed::{Analysis, Between, Counters, Device, Entry, Fidelity, Observed, SourceLine};
 pub(crate) use open::{adopt, open_asynchronous};
-pub use open::{entries, explaining, gpus, open, open_printing, simulator};
+pub use open::{entries, explaining, explaining_larger, gpus, open, open_printing, simulator};
 pub use options::{
     Atomics, CHECKERS, Checker, Checkers, Checks, Choice, Code, Printed, SameValue, Severity, Simulation, Volatile,
     code,

@@ -14,7 +14,16 @@ use crate::error::{Error, Result};
 /// # Errors
 /// [`Error::Argument`] for an unknown profile.
 pub fn explaining(profile: &str, printed: Printed) -> Result<(Box<dyn Backend>, Device)> {
-    let sim = sim::Sim::explaining(profile, printed)?;
+    explaining_larger(profile, 1.0, printed)
+}
+
+/// Opens the simulator as [`explaining`] does, with estimates at the rates of memory of launches that move `times` as
+/// much data: small launches that stand for large ones.
+///
+/// # Errors
+/// Those of [`explaining`].
+pub fn explaining_larger(profile: &str, times: f64, printed: Printed) -> Result<(Box<dyn Backend>, Device)> {
+    let sim = sim::Sim::explaining(profile, times, printed)?;
     let device = sim.device().ok_or_else(|| Error::Argument(format!("unknown device profile `{profile}`")))?;
     Ok((Box::new(sim), device))
 }

@@ -346,7 +346,7 @@ mod tests {
         let (traced, program) = traced("st.global.u32 [%rd3], %r1;", 300);
         let launch = Launch { entry: "k", grid: [300, 1, 1], block: [128, 1, 1], ..Launch::default() };
         let analysis =
-            crate::explain::analyse(&program, &launch, &traced, &crate::Profile::default(), &Costs::default());
+            crate::explain::analyse(&program, &launch, &traced, &crate::Profile::default(), &Costs::default(), 1.0);
         let time = analysis.expect("a trace").time;
         let sum: f64 = time.limits.iter().map(|limit| limit.us).sum();
         assert!((sum - time.kernel_us).abs() < 1e-6 * time.kernel_us && time.kernel_us > 0.0, "{time:?}");

@@ -45,11 +45,19 @@ pub(super) struct Sim {
 }
 
 /// A simulated GPU.
+/// How launches are explained.
+struct Explains {
+    /// The device.
+    profile: ptx_sim::profile::Profile,
+    /// See `ptx_sim::explain::analyse`.
+    stands_for: f64,
+}
+
 struct Shared {
     id: DeviceId,
     info: DeviceInfo,
-    /// The device for which every launch is explained, if any.
-    explains: Option<ptx_sim::profile::Profile>,
+    /// How every launch is explained, if it is.
+    explains: Option<Explains>,
     machine: Mutex<ptx_sim::Machine>,
     /// The loaded modules with their names.
     modules: Mutex<Vec<(String, Arc<ptx_sim::Program>)>>,
@@ -94,23 +102,24 @@ impl Sim {
     }
 
     /// Creates a simulator with the grid sizes of the device of this name (or TOML file), which explains its launches
-    /// with the device's times.
+    /// with the device's times, each as one that moves `stands_for` times as much data.
     ///
     /// # Errors
     /// [`Error::Argument`] for an unknown profile.
-    pub fn explaining(profile: &str, printed: Printed) -> Result<Self> {
+    pub fn explaining(profile: &str, stands_for: f64, printed: Printed) -> Result<Self> {
         let profile = ptx_sim::profile::Profile::find(profile).map_err(|stop| explain(&stop, "choosing a device"))?;
         let mut trace = ptx_sim::Trace::default();
         trace.every = profile.multiprocessors;
         let config = ptx_sim::Config { profile: profile.clone(), trace: Some(trace), ..ptx_sim::Config::default() };
         let multiprocessors = profile.multiprocessors;
-        Ok(Self::of(config, multiprocessors, Some(profile), printed, Faults::AtLaunch))
+        let explains = Explains { profile, stands_for };
+        Ok(Self::of(config, multiprocessors, Some(explains), printed, Faults::AtLaunch))
     }
 
     fn of(
         config: ptx_sim::Config,
         multiprocessors: u32,
-        explains: Option<ptx_sim::profile::Profile>,
+        explains: Option<Explains>,
         printed: Printed,
         faults: Faults,
     ) -> Self {
@@ -145,7 +154,7 @@ impl Sim {
 
     /// The device for which times are estimated.
     pub fn device(&self) -> Option<Device> {
-        self.shared.explains.as_ref().map(|profile| Device {
+        self.shared.explains.as_ref().map(|Explains { profile, .. }| Device {
             name: profile.name.clone(),
             multiprocessors: profile.multiprocessors,
             memory_gbps: profile.memory_gbps,
@@ -354,9 +363,9 @@ impl Shared {
         observed.counters += report.counters;
         observed.findings.extend(report.findings.iter().map(|found| finding(found, name)));
         observed.fidelity = report.fidelity(program).into_iter().map(fidelity).collect();
-        if let Some(profile) = &self.explains {
+        if let Some(Explains { profile, stands_for }) = &self.explains {
             let costs = ptx_sim::explain::Costs::default();
-            let analysis = ptx_sim::explain::analyse(program, &launch, &report, profile, &costs);
+            let analysis = ptx_sim::explain::analyse(program, &launch, &report, profile, &costs, *stands_for);
             observed.launches.push(analysis.map_err(|stop| explain(&stop, "explaining a launch"))?);
         }
         Ok(())

@@ -1,0 +1,83 @@
+//! `host explain FAMILY --predict SIZE`: times at a size that is too large to simulate.
+
+use super::exit::{CLEAN, WRONG};
+use super::{family, look, stdout};
+use ladders::error::{Error, Result};
+use ladders::explain::Page;
+use ladders::explain::page::Variant;
+use ladders::explain::predict::{self, Predicted, Prediction, Run};
+use ladders::input;
+use ladders::kernels::Family;
+use rustwarp::backend;
+
+/// Predicts the times of the selected variants at `target`, and prints them. Exit code 1 means that a small run is
+/// wrong.
+pub(super) fn run(family: &Family, options: &family::Options, target: &[u64], profile: &str) -> anyhow::Result<u8> {
+    let base = base(family, options, target)?;
+    let sizes = predict::sizes(&base, target);
+    let pages: Vec<Page> =
+        sizes.iter().map(|size| page(family, options, size, target, profile)).collect::<Result<_>>()?;
+    let (Some(first), Some(last)) = (pages.first(), pages.last()) else { return Ok(WRONG) };
+    let clean = pages.iter().flat_map(|page| &page.variants).all(|variant| variant.verified == Some(true));
+    let predicted = |(i, variant): (usize, &Variant)| {
+        let of = |page: &Page| Run { us: page.variants[i].time_us, blocks: page.variants[i].blocks() };
+        let runs: Vec<Run> = pages.iter().map(of).collect();
+        Predicted {
+            name: variant.name.clone(),
+            time_us: predict::time(&base, target, &runs),
+            runs,
+            limit: last.variants[i].limit.clone(),
+        }
+    };
+    let title = first.title.split_once(':').map_or(first.title.as_str(), |(title, _)| title).to_owned();
+    let prediction = Prediction {
+        title,
+        device: first.device.name.clone(),
+        size: target.to_vec(),
+        variants: first.variants.iter().enumerate().map(predicted).collect(),
+        simulated: sizes,
+    };
+    match options.json.json.as_ref() {
+        Some(None) => stdout::line(&serde_json::to_string(&prediction)?)?,
+        Some(Some(path)) => {
+            input::write_text(path, &(serde_json::to_string(&prediction)? + "\n"))?;
+            stdout::line(&prediction.render(look::stdout()))?;
+        }
+        None => stdout::line(&prediction.render(look::stdout()))?,
+    }
+    Ok(if clean { CLEAN } else { WRONG })
+}
+
+/// The smallest size to simulate.
+fn base(family: &Family, options: &family::Options, target: &[u64]) -> Result<Vec<u64>> {
+    let data = &options.data;
+    let base = data.n.map_or_else(|| data.shape.clone(), |n| vec![n]);
+    if !family.of_vectors && (target.len() < 2 || base.len() < 2) {
+        return Err(Error::Usage(
+            "the cost may grow otherwise along each axis: write all of them, as in `--shape 2048x2048x64 --predict \
+             8192x8192x8192`"
+                .to_owned(),
+        ));
+    }
+    if base.len() != target.len() || base.iter().zip(target).any(|(small, large)| small > large) {
+        return Err(Error::Usage(
+            "--predict needs a size that is at least as large along each axis as --n or --shape, which is simulated"
+                .to_owned(),
+        ));
+    }
+    Ok(base)
+}
+
+/// The explanations at a size that stands for the large one.
+fn page(family: &Family, options: &family::Options, size: &[u64], target: &[u64], profile: &str) -> Result<Page> {
+    let mut options = options.clone();
+    (options.data.n, options.data.shape) = match size {
+        [n] => (Some(*n), Vec::new()),
+        axes => (None, axes.to_vec()),
+    };
+    let times = predict::times(size, target);
+    let (device, of) = backend::explaining_larger(profile, times, options.json.printed())?;
+    let variants = family.select(&options.variant)?;
+    let rows = family::rows(family, &options, &*device, &variants)?;
+    Ok(Page::of_rows(family, of, rows))
+}
