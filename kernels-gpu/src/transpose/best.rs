@@ -51,12 +51,20 @@ const fn slot<const W: usize, const SIDE: u32>(row: u32, column: u32) -> usize {
     (row * ((SIDE + shift) | 1) + column + (row / half + column / half) * shift) as usize
 }
 
-const SLOTS: usize = slot::<4, { side(4) }>(side(4) + halo(4) - 1, side(4) - 1) + 1;
-const _: () = assert!(2 * (slot::<2, { side(8) }>(side(8) + halo(8) - 1, side(8) - 1) + 1) <= SLOTS);
+/// Number of elements of this size that a tile has room for.
+const fn slots(bytes: usize) -> usize {
+    let (row, column) = (side(bytes) + halo(bytes) - 1, side(bytes) - 1);
+    1 + if bytes == 4 { slot::<4, { side(4) }>(row, column) } else { slot::<2, { side(8) }>(row, column) }
+}
 
-/// 4-byte slots for the larger tile, which is that of 4-byte elements.
+/// The tile of 4-byte elements.
 #[address_space(shared)]
-static mut ELEMENTS: [MaybeUninit<u64>; SLOTS.div_ceil(2)] = [MaybeUninit::uninit(); SLOTS.div_ceil(2)];
+static mut ELEMENTS: [MaybeUninit<u32>; slots(4)] = [MaybeUninit::uninit(); slots(4)];
+
+/// The tile of 8-byte elements, which is half as large: that leaves more to the L1 cache, from which the ragged ends of
+/// neighbouring rows are read.
+#[address_space(shared)]
+static mut WIDE_ELEMENTS: [MaybeUninit<u64>; slots(8)] = [MaybeUninit::uninit(); slots(8)];
 
 /// Transposes a row-major matrix of `rows` x `columns` elements into a row-major one of `columns` x `rows`.
 ///
@@ -84,7 +92,11 @@ unsafe fn turn<T: Number, const W: usize, const SIDE: u32, const EACH: usize>(
     columns: u32,
     output: *mut T,
 ) {
-    let tile = (&raw mut ELEMENTS).cast::<T>();
+    let tile = if const { size_of::<T>() == 4 } {
+        (&raw mut ELEMENTS).cast::<T>()
+    } else {
+        (&raw mut WIDE_ELEMENTS).cast::<T>()
+    };
     let (first_row, first_column) = origin(rows, columns, SIDE);
     let inside = first_row + SIDE <= rows && first_column + SIDE <= columns;
     // Rows of the result start on sectors.
@@ -157,7 +169,7 @@ unsafe fn turn<T: Number, const W: usize, const SIDE: u32, const EACH: usize>(
             // SAFETY: elements that are inside the matrix were loaded; those before the first sector belong to the
             // first tile alone, and no other thread writes the same elements of the result.
             unsafe {
-                let mut element = |row| {
+                let element = |row| {
                     to.add((first_row + row) as usize).write(tile.add(slot::<W, SIDE>(row, column)).read());
                 };
                 if row + W as u32 <= end {
