@@ -1,6 +1,7 @@
 //! Parts of memory as operands and results of every family of the library, on the simulator.
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
+use bytemuck::Pod;
 use rustwarp::filter::Border;
 use rustwarp::histogram::Bins;
 use rustwarp::matmul::Sizes;
@@ -92,7 +93,7 @@ fn results_are_written_to_the_part() {
 }
 
 /// Transposes matrices whose rows begin on any element, from and to memory that begins on any element.
-fn transposes<T: rustwarp::Element>(number: impl Fn(usize) -> T) {
+fn transposes<T: Pod + PartialEq>(number: impl Fn(usize) -> T) {
     let (device, frame) = (sim(), 9);
     for [rows, columns] in [[65, 67], [66, 72], [136, 31], [7, 130], [64, 64], [1, 9]] {
         let values: Vec<T> = (0..rows * columns).map(&number).collect();
@@ -117,6 +118,10 @@ fn transposes<T: rustwarp::Element>(number: impl Fn(usize) -> T) {
 fn ragged_matrices_from_any_element_to_any_element() {
     transposes(|i| i as f32);
     transposes(|i| i as u64);
+    transposes(|i| i as u8);
+    transposes(|i| i as i16);
+    // Elements of 4 bytes without an alignment of their own.
+    transposes(|i| (i as u32).to_ne_bytes());
 }
 
 /// So many tiles that they are taken down the columns.

@@ -8,16 +8,18 @@
 //!   asynchronously: all of a thread's copies are in flight, and none takes a register.
 //! - Where rows of the result do not start on a sector of 32 bytes, a tile's part of each of them is shifted to the next
 //!   sector: it is stored in vectors, and no sector is written by two blocks, which would make the cache merge halves.
-//!   The tile has a few more rows for that, `HALO`, which its neighbour reads, too. (H200, 4095 x 4097 f32: 41.2 us;
-//!   without the shift 49.8, and 55.8 with elements moved one after the other through registers.)
+//!   The tile has a few more rows for that, `HALO`, which its neighbour reads, too. (H200, 4095 x 4097 f32: 41.4 us;
+//!   without the shift about 50, and 55.8 with elements moved one after the other through registers.)
 //! - Tiles of a large matrix are taken down its columns: blocks that run at the same time write whole pages of a few
-//!   rows of the result. (H200, 16384 x 16384 f64: 1037 us; along the rows 1134.)
+//!   rows of the result. (H200, 16384 x 16384 f64: 1055 us; along the rows 1134.)
 
 use super::BLOCK;
-use crate::number::Number;
+use crate::unroll::unroll;
+use bytemuck::Pod;
 use core::mem::MaybeUninit;
 use cuda_std::{
     address_space, kernel,
+    launch::{Instance, Scalar},
     memory::{SharedAddress, Vector, copy_async, copy_async_commit, copy_async_wait},
     thread,
 };
@@ -66,12 +68,13 @@ static mut ELEMENTS: [MaybeUninit<u32>; slots(4)] = [MaybeUninit::uninit(); slot
 #[address_space(shared)]
 static mut WIDE_ELEMENTS: [MaybeUninit<u64>; slots(8)] = [MaybeUninit::uninit(); slots(8)];
 
-/// Transposes a row-major matrix of `rows` x `columns` elements into a row-major one of `columns` x `rows`.
+/// Transposes a row-major matrix of `rows` x `columns` elements into a row-major one of `columns` x `rows`. Elements of
+/// any type of 4 or 8 bytes are moved as integers; those of 1 and 2 bytes by [`narrow`](super::narrow).
 ///
 /// # Safety
 /// `input` and `output` have `rows * columns` elements and do not overlap; `BLOCK` threads, one block per tile.
-#[kernel(for T in [f32, f64, i32, u32, i64, u64])]
-pub unsafe fn transpose_best<T: Number>(input: &[T], rows: u32, columns: u32, output: *mut T) {
+#[kernel(for T in [u32, u64])]
+pub unsafe fn transpose_best<T: Pod + Scalar + Instance>(input: &[T], rows: u32, columns: u32, output: *mut T) {
     // SAFETY: the caller upholds this function's contract.
     unsafe {
         match size_of::<T>() {
@@ -86,7 +89,7 @@ pub unsafe fn transpose_best<T: Number>(input: &[T], rows: u32, columns: u32, ou
 /// # Safety
 /// The requirements are those of [`transpose_best()`].
 #[inline(always)]
-unsafe fn turn<T: Number, const W: usize, const SIDE: u32, const EACH: usize>(
+unsafe fn turn<T: Pod + Scalar, const W: usize, const SIDE: u32, const EACH: usize>(
     input: &[T],
     rows: u32,
     columns: u32,
@@ -158,44 +161,58 @@ unsafe fn turn<T: Number, const W: usize, const SIDE: u32, const EACH: usize>(
         }
         return;
     }
-    let mut k = 0;
-    while k < EACH {
+    unroll!(k < EACH => {
         let (column, row) = place::<W, SIDE>(tid + k as u32 * BLOCK);
         if first_column + column < columns {
-            // SAFETY: a row of the result.
-            let to = unsafe { output.add((first_column + column) as usize * rows as usize) };
-            let shift = (to.addr() / size_of::<T>()).wrapping_neg() as u32 & halo(size_of::<T>());
-            let (row, end) = (row + shift, rows - first_row);
-            // SAFETY: elements that are inside the matrix were loaded; those before the first sector belong to the
-            // first tile alone, and no other thread writes the same elements of the result.
+            // SAFETY: a row of the result, and a vector's place in it.
             unsafe {
-                let element = |row| {
-                    to.add((first_row + row) as usize).write(tile.add(slot::<W, SIDE>(row, column)).read());
-                };
-                if row + W as u32 <= end {
-                    let values = gather::<T, W, SIDE>(tile, row, column);
-                    values.store(to.add((first_row + row) as usize).cast());
-                } else {
-                    let mut j = row;
-                    while j < end {
-                        element(j);
-                        j += 1;
-                    }
-                }
-                let head = (row - shift) / W as u32;
-                if first_row == 0 && head < shift.min(end) {
-                    element(head);
-                }
+                let to = output.add((first_column + column) as usize * rows as usize);
+                store_shifted::<T, W, SIDE>(tile, to, row, column, first_row, rows);
             }
         }
-        k += 1;
+    });
+}
+
+/// Stores a vector of a column of the tile, shifted to the next sector of the row of the result that starts at `to`: in
+/// parts at the end of the row. In the first tile, threads also store the elements before the row's first sector.
+///
+/// # Safety
+/// The tile's rows are written as far as the matrix has them; each thread has a place of its own.
+#[inline(always)]
+unsafe fn store_shifted<T: Pod + Scalar, const W: usize, const SIDE: u32>(
+    tile: *const T,
+    to: *mut T,
+    row: u32,
+    column: u32,
+    first_row: u32,
+    rows: u32,
+) {
+    let (mask, end) = (halo(size_of::<T>()), rows - first_row);
+    let shift = (to.addr() / size_of::<T>()).wrapping_neg() as u32 & mask;
+    let (head, row) = (row / W as u32, row + shift);
+    // SAFETY: elements that are inside the matrix were loaded; those before the first sector belong to the first tile
+    // alone, and no other thread writes the same elements of the result.
+    unsafe {
+        let element = |row| to.add((first_row + row) as usize).write(tile.add(slot::<W, SIDE>(row, column)).read());
+        if row + W as u32 <= end {
+            gather::<T, W, SIDE>(tile, row, column).store(to.add((first_row + row) as usize).cast());
+        } else {
+            let mut j = row;
+            while j < end {
+                element(j);
+                j += 1;
+            }
+        }
+        if first_row == 0 && head < shift.min(end) {
+            element(head);
+        }
     }
 }
 
 /// The block's tile: its first row and column. The grid is one-dimensional, since only its first axis can have more
 /// than 65535 blocks.
 #[inline(always)]
-fn origin(rows: u32, columns: u32, side: u32) -> (u32, u32) {
+pub(super) fn origin(rows: u32, columns: u32, side: u32) -> (u32, u32) {
     let (down, across) = (rows.div_ceil(side), columns.div_ceil(side));
     let (index, many) = (thread::block_idx_x(), thread::grid_dim_x() >= MANY_TILES);
     // There is no block if there is no column; without `max` the compiler would keep a panic for a division by 0.
@@ -209,7 +226,11 @@ fn origin(rows: u32, columns: u32, side: u32) -> (u32, u32) {
 /// # Safety
 /// They are written, and nothing writes them at the same time.
 #[inline(always)]
-unsafe fn gather<T: Number, const W: usize, const SIDE: u32>(tile: *const T, row: u32, column: u32) -> Vector<T, W> {
+unsafe fn gather<T: Pod + Scalar, const W: usize, const SIDE: u32>(
+    tile: *const T,
+    row: u32,
+    column: u32,
+) -> Vector<T, W> {
     // SAFETY: the caller upholds this function's contract.
     Vector(core::array::from_fn(|j| unsafe { tile.add(slot::<W, SIDE>(row + j as u32, column)).read() }))
 }

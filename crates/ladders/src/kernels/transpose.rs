@@ -72,7 +72,8 @@ impl<T: Element> Ladder for Transpose<T> {
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
         vec![match rung.kernel {
             Planned::Here(launcher) => Entry::of(launcher),
-            Planned::ByLibrary => Entry::of(best::transpose_best::<T>),
+            Planned::ByLibrary if size_of::<T>() == 4 => Entry::of(best::transpose_best::<u32>),
+            Planned::ByLibrary => Entry::of(best::transpose_best::<u64>),
         }]
     }
 
