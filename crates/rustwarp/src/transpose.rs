@@ -1,5 +1,5 @@
-//! Transposition: `out[c][r] = in[r][c]`, for any number of rows and columns, row-major, and any elements of 1, 2, 4 or 8
-//! bytes. The result is exact. The kernels are `kernels_gpu::transpose::{best, narrow}`.
+//! Transposition: `out[c][r] = in[r][c]`, for any number of rows and columns, row-major, and any elements of 1, 2, 4 or
+//! 8 bytes. The result is exact. The kernels are `kernels_gpu::transpose::{best, narrow}`.
 
 use crate::backend::{Handle, Shape, View, ViewMut};
 use crate::buffer::Buffer;
@@ -97,8 +97,8 @@ impl<T: Pod, H: Handle> Plan<T, H> {
         input.require(&self.device, n, "the matrix")?;
         output.require_output(&self.device, n, &[input.span()])?;
         let (from, to, [rows, columns]) = (input.address(), output.address(), [self.rows, self.columns]);
-        // SAFETY: the memory lives as long as the views, which the launch borrows. It starts on a boundary of at least 8
-        // bytes, and views on elements, so that these are integers of their size.
+        // SAFETY: the memory lives as long as the views, which the launch borrows. It starts on a boundary of at least
+        // 8 bytes, and views on elements, so that these are integers of their size.
         let call = unsafe {
             match size_of::<T>() {
                 1 => narrow::transpose_narrow::<u8>(Slice::new(from, n), rows, columns, PtrMut::new(to)),

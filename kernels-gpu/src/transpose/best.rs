@@ -6,10 +6,10 @@
 //!   it from `W` rows. See `slot` for how neither has bank conflicts.
 //! - Where a row of the matrix does not start on 16 bytes, or at the matrix's edge, elements are copied singly and
 //!   asynchronously: all of a thread's copies are in flight, and none takes a register.
-//! - Where rows of the result do not start on a sector of 32 bytes, a tile's part of each of them is shifted to the next
-//!   sector: it is stored in vectors, and no sector is written by two blocks, which would make the cache merge halves.
-//!   The tile has a few more rows for that, `HALO`, which its neighbour reads, too. (H200, 4095 x 4097 f32: 41.4 us;
-//!   without the shift about 50, and 55.8 with elements moved one after the other through registers.)
+//! - Where rows of the result do not start on a sector of 32 bytes, a tile's part of each of them is shifted to the
+//!   next sector: it is stored in vectors, and no sector is written by two blocks, which would make the cache merge
+//!   halves. The tile has a few more rows for that, `halo`, which its neighbour reads, too. (H200, 4095 x 4097 f32:
+//!   41.4 us; without the shift about 50, and 55.8 with elements moved one after the other through registers.)
 //! - Tiles of a large matrix are taken down its columns: blocks that run at the same time write whole pages of a few
 //!   rows of the result. (H200, 16384 x 16384 f64: 1055 us; along the rows 1134.)
 
@@ -25,7 +25,8 @@ use cuda_std::{
 };
 
 /// The idea in one line.
-pub const IDEA: &str = "16 bytes per lane and a larger tile, shifted to sectors where rows are ragged; no bank conflicts for 8 bytes either";
+pub const IDEA: &str =
+    "16 bytes per lane and a larger tile, shifted to sectors of the result; no bank conflicts for 8 bytes either";
 
 /// Rows and columns of a tile of elements of this size.
 pub const fn side(bytes: usize) -> u32 {
@@ -40,8 +41,8 @@ const fn halo(bytes: usize) -> u32 {
     (SECTOR / bytes) as u32 - 1
 }
 
-/// Tiles of a matrix from which they are taken down the columns. Smaller ones stay in the L2 cache, and are faster along
-/// the rows (H200, 1024 x 1024 f64: 8.0 us instead of 8.3).
+/// Tiles of a matrix from which they are taken down the columns. Smaller ones stay in the L2 cache, and are faster
+/// along the rows (H200, 1024 x 1024 f64: 8.0 us instead of 8.3).
 const MANY_TILES: u32 = 2048;
 
 /// Index of an element in the tile. Vectors are `W` elements apart, so half a row of them fills the banks once, and the

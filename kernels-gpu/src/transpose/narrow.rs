@@ -2,8 +2,8 @@
 //!
 //! - The tile is one of words of 4 bytes, `W` elements each. Its rows are 128 bytes, a word per lane, which lanes copy
 //!   asynchronously where rows of the matrix start on a word; elsewhere, and at the matrix's edge, they read elements.
-//! - A thread reads the words of `W` rows, which are a square of `W` x `W` elements, turns it, and has a word for each of
-//!   `W` rows of the result: a warp stores 128 bytes of each. Where rows of the result do not start on a word, lanes
+//! - A thread reads the words of `W` rows, which are a square of `W` x `W` elements, turns it, and has a word for each
+//!   of `W` rows of the result: a warp stores 128 bytes of each. Where rows of the result do not start on a word, lanes
 //!   store neighbouring elements.
 
 use super::BLOCK;

@@ -49,7 +49,8 @@ const LONGEST_PIECE: u64 = 8 * pieces::ROUND as u64;
 /// Pieces of a segment whose results its last block combines without a delay that matters.
 const MOST_PIECES: u64 = 4096;
 
-/// Blocks per multiprocessor that pieces should fill several times over, so that all of them end at about the same time.
+/// Blocks per multiprocessor that pieces should fill several times over, so that all of them end at about the same
+/// time.
 const PIECES_PER_SM: u64 = 16;
 
 /// Warps per multiprocessor that a warp per segment occupies.

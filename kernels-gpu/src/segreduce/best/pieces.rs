@@ -1,8 +1,8 @@
 //! Long segments: the host cuts those that are longer than a piece, and each piece has a block of its own.
 //!
-//! Blocks start in the order of the pieces as others end, so that the device reads one region of memory after the other,
-//! and all multiprocessors end at the same time. Equal parts for all resident blocks read as many regions at once. (H200,
-//! 2^28 f32 in segments of 2^20: 245 us instead of 257; of 4096: 241 us, by a warp each 266.)
+//! Blocks start in the order of the pieces as others end, so that the device reads one region of memory after the
+//! other, and all multiprocessors end at the same time. Equal parts for all resident blocks read as many regions at
+//! once. (H200, 2^28 f32 in segments of 2^20: 245 us instead of 257; of 4096: 241 us, by a warp each 266.)
 //!
 //! The last of a segment's blocks to finish combines the results of its pieces, in their order.
 
