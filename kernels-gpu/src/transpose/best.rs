@@ -25,8 +25,7 @@ use cuda_std::{
 };
 
 /// The idea in one line.
-pub const IDEA: &str =
-    "16 bytes per lane and a larger tile, shifted to sectors of the result; no bank conflicts for 8 bytes either";
+pub const IDEA: &str = "16 bytes per lane, a larger tile that is shifted to the result's sectors, no bank conflicts";
 
 /// Rows and columns of a tile of elements of this size.
 pub const fn side(bytes: usize) -> u32 {
