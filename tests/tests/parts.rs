@@ -124,6 +124,28 @@ fn segments_without_elements_and_elements_without_segments() {
     }
 }
 
+/// Segments that `best` cuts into pieces: long ones that begin on any element, empty ones, and one that has several
+/// pieces, whose last block combines them.
+#[test]
+fn long_segments_in_pieces() {
+    let bench = bench(Choice::Sim, "segreduce");
+    let lengths = (0..140).map(|k| match k {
+        7 | 139 => 0,
+        40 => 70_001,
+        _ => 4096 + k * 37 % 9 - 4,
+    });
+    let offsets: Vec<u64> = std::iter::once(3)
+        .chain(lengths.scan(3, |end, length| {
+            *end += length;
+            Some(*end)
+        }))
+        .collect();
+    let count = offsets[140] as usize + 2;
+    for (dtype, op) in [(Dtype::F32, "sum"), (Dtype::F64, "max")] {
+        segments(&bench, numbers(dtype, count), &offsets, op, None).expect("a run");
+    }
+}
+
 #[test]
 fn special_floats_in_segments() {
     let bench = bench(Choice::Sim, "segreduce");

@@ -105,9 +105,6 @@ fn best_loads_sixteen_bytes_at_a_time() {
         assert_eq!(halves(&lines), 0, "{name}");
     };
     for dtype in ["f32", "f64", "i32", "u64"] {
-        let tile = transpose::best::side(if vector(dtype) == "v4.b32" { 4 } else { 8 }) as usize;
-        let each = tile * tile / (if vector(dtype) == "v4.b32" { 4 } else { 2 }) / transpose::BLOCK as usize;
-        moved(format!("transpose_best_{dtype}"), dtype, each, each);
         moved(format!("transpose_vectorised_{dtype}"), dtype, 1, 1);
         moved(format!("vecadd_vectorised_{dtype}"), dtype, 2, 1);
         // A whole tile, and single vectors after the last one.
@@ -115,6 +112,11 @@ fn best_loads_sixteen_bytes_at_a_time() {
         moved(format!("scan_best_sum_{dtype}_8"), dtype, scan::best::ROWS, scan::best::ROWS);
         // The first tile, and the next one.
         moved(format!("segreduce_best_sum_{dtype}"), dtype, 2 * 4, 0);
+    }
+    for (dtype, bytes) in [("u32", 4), ("u64", 8)] {
+        let each = transpose::best::side(bytes).pow(2) as usize * bytes / 16 / transpose::BLOCK as usize;
+        // Stores of tiles whose rows start on sectors, and of others.
+        moved(format!("transpose_best_{dtype}"), dtype, each, 2 * each);
     }
     for dtype in ["f32", "f64"] {
         moved(format!("access_structures_vector_{dtype}"), dtype, 1, 1);

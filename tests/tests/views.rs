@@ -1,6 +1,7 @@
 //! Parts of memory as operands and results of every family of the library, on the simulator.
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
+use bytemuck::Pod;
 use rustwarp::filter::Border;
 use rustwarp::histogram::Bins;
 use rustwarp::matmul::Sizes;
@@ -89,6 +90,48 @@ fn results_are_written_to_the_part() {
     let filtered = of(device.conv2d(&whole, shape, taps.0, taps.1, Border::Mirror));
     check("conv2d", filtered, &|y| rustwarp::conv2d::conv2d_into(x, shape, taps, Border::Mirror, y));
     assert_eq!(inner(&memory).len(), n);
+}
+
+/// Transposes matrices whose rows begin on any element, from and to memory that begins on any element.
+fn transposes<T: Pod + PartialEq>(number: impl Fn(usize) -> T) {
+    let (device, frame) = (sim(), 9);
+    for [rows, columns] in [[65, 67], [66, 72], [136, 31], [7, 130], [64, 64], [1, 9]] {
+        let values: Vec<T> = (0..rows * columns).map(&number).collect();
+        let turned: Vec<T> = (0..values.len()).map(|i| values[i % rows * columns + i / rows]).collect();
+        for (i, j) in [(0, 0), (1, 0), (0, 1), (2, 3), (3, 4), (4, 6), (5, 7), (8, 8)] {
+            let (before, after) = (vec![number(1); i], vec![number(1); frame - i]);
+            let memory = device.upload(&[before, values.clone(), after].concat()).expect("memory");
+            let mut out = device.upload(&vec![number(2); values.len() + frame]).expect("memory");
+            let x = memory.view(i..i + values.len()).expect("a part");
+            let y = out.view_mut(j..j + values.len()).expect("a part");
+            rustwarp::transpose::transpose_into(x, rows, columns, y).expect("a launch");
+            let all = out.download().expect("values");
+            let case = format!("{rows}x{columns}, from {i} to {j}");
+            assert!(all[j..j + values.len()] == turned, "{case}");
+            let around = all[..j].iter().chain(&all[j + values.len()..]);
+            assert!(around.copied().all(|x| x == number(2)), "{case} writes beyond its output");
+        }
+    }
+}
+
+#[test]
+fn ragged_matrices_from_any_element_to_any_element() {
+    transposes(|i| i as f32);
+    transposes(|i| i as u64);
+    transposes(|i| i as u8);
+    transposes(|i| i as i16);
+    // Elements of 4 bytes without an alignment of their own.
+    transposes(|i| (i as u32).to_ne_bytes());
+}
+
+/// So many tiles that they are taken down the columns.
+#[test]
+fn a_matrix_of_many_tiles() {
+    let (device, rows, columns) = (sim(), 65, 64 * 1030 + 1);
+    let values: Vec<u32> = (0..(rows * columns) as u32).collect();
+    let turned = device.transpose(&device.upload(&values).expect("memory"), rows, columns).expect("a launch");
+    let turned = turned.download().expect("values");
+    assert!(turned.iter().enumerate().all(|(i, &x)| x as usize == i % rows * columns + i / rows));
 }
 
 #[test]

@@ -1,22 +1,24 @@
-//! Transposition: `out[c][r] = in[r][c]`, for any number of rows and columns, row-major. The result is exact. The
-//! kernel is `kernels_gpu::transpose::best`.
+//! Transposition: `out[c][r] = in[r][c]`, for any number of rows and columns, row-major, and any elements of 1, 2, 4 or
+//! 8 bytes. The result is exact. The kernels are `kernels_gpu::transpose::{best, narrow}`.
 
 use crate::backend::{Handle, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
-use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::launch::{Launch, require_grid};
 use crate::ptx::library;
-use kernels_gpu::transpose::{BLOCK, best};
+use bytemuck::Pod;
+use cuda_std::launch::{PtrMut, Slice};
+use kernels_gpu::transpose::{BLOCK, best, narrow};
 use std::marker::PhantomData;
 
-/// Transposes a matrix of `rows` x `columns` into one of `columns` x `rows`.
+/// Transposes a matrix of `rows` x `columns` into one of `columns` x `rows`. Elements of another size than 1, 2, 4 or 8
+/// bytes do not compile.
 ///
 /// # Errors
 /// [`Error::Mismatch`] if the buffer does not have `rows * columns` elements, [`Error::Argument`] for more blocks than
 /// a grid can have, [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
-pub fn transpose<'a, T: Element>(input: impl Into<View<'a, T>>, rows: usize, columns: usize) -> Result<Buffer<T>> {
+pub fn transpose<'a, T: Pod>(input: impl Into<View<'a, T>>, rows: usize, columns: usize) -> Result<Buffer<T>> {
     let input = input.into();
     transpose_on(input.device(), input, [rows, columns])
 }
@@ -26,7 +28,7 @@ pub fn transpose<'a, T: Element>(input: impl Into<View<'a, T>>, rows: usize, col
 ///
 /// # Errors
 /// Those of [`transpose()`].
-pub fn transpose_into<'a, T: Element>(
+pub fn transpose_into<'a, T: Pod>(
     input: impl Into<View<'a, T>>,
     rows: usize,
     columns: usize,
@@ -40,7 +42,7 @@ pub fn transpose_into<'a, T: Element>(
     Plan::<T>::new(output.device(), [rows, columns])?.launch(input, output)
 }
 
-fn transpose_on<T: Element>(device: &Device, input: View<'_, T>, [rows, columns]: [usize; 2]) -> Result<Buffer<T>> {
+fn transpose_on<T: Pod>(device: &Device, input: View<'_, T>, [rows, columns]: [usize; 2]) -> Result<Buffer<T>> {
     let mut output = device.uninit::<T>(input.len())?;
     transpose_into(input, rows, columns, &mut output)?;
     Ok(output)
@@ -56,7 +58,7 @@ pub struct Plan<T, H: Handle = Device> {
     element: PhantomData<T>,
 }
 
-impl<T: Element, H: Handle> Plan<T, H> {
+impl<T: Pod, H: Handle> Plan<T, H> {
     /// Plans the transposition of a matrix of this number of rows and of columns: a block for each tile.
     ///
     /// # Errors
@@ -67,7 +69,14 @@ impl<T: Element, H: Handle> Plan<T, H> {
                 "transpose takes up to 2^32 - 1 rows and columns, not {rows}x{columns}"
             )));
         };
-        let side = best::side(size_of::<T>());
+        const {
+            let bytes = size_of::<T>();
+            assert!(matches!(bytes, 1 | 2 | 4 | 8), "transpose takes elements of 1, 2, 4 or 8 bytes")
+        };
+        let side = match size_of::<T>() {
+            bytes @ (1 | 2) => narrow::side(bytes),
+            bytes => best::side(bytes),
+        };
         let tiles = u64::from(height.div_ceil(side)) * u64::from(width.div_ceil(side));
         let grid = require_grid(tiles, &format!("a matrix of {rows}x{columns}"), "transpose it in parts")?;
         let shape = Shape::linear(grid, BLOCK);
@@ -87,14 +96,24 @@ impl<T: Element, H: Handle> Plan<T, H> {
         let (input, output) = (input.into(), output.into());
         input.require(&self.device, n, "the matrix")?;
         output.require_output(&self.device, n, &[input.span()])?;
-        let call = best::transpose_best::<T>(input.slice(n), self.rows, self.columns, output.ptr());
+        let (from, to, [rows, columns]) = (input.address(), output.address(), [self.rows, self.columns]);
+        // SAFETY: the memory lives as long as the views, which the launch borrows. It starts on a boundary of at least
+        // 8 bytes, and views on elements, so that these are integers of their size.
+        let call = unsafe {
+            match size_of::<T>() {
+                1 => narrow::transpose_narrow::<u8>(Slice::new(from, n), rows, columns, PtrMut::new(to)),
+                2 => narrow::transpose_narrow::<u16>(Slice::new(from, n), rows, columns, PtrMut::new(to)),
+                4 => best::transpose_best::<u32>(Slice::new(from, n), rows, columns, PtrMut::new(to)),
+                _ => best::transpose_best::<u64>(Slice::new(from, n), rows, columns, PtrMut::new(to)),
+            }
+        };
         // SAFETY: the matrices have the plan's size, the block is the kernel's, and every tile has a block.
         let launch = unsafe { Launch::new(call, self.shape) };
         Ok(launch.using([input.reads(), output.writes()]))
     }
 }
 
-impl<T: Element> Plan<T> {
+impl<T: Pod> Plan<T> {
     /// Starts the transposition, in stream order.
     ///
     /// # Errors
@@ -110,7 +129,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::OtherDevice`] for a buffer of another device, and those of [`transpose()`].
-    pub fn transpose<'a, T: Element>(
+    pub fn transpose<'a, T: Pod>(
         &self,
         input: impl Into<View<'a, T>>,
         rows: usize,

@@ -3,7 +3,7 @@
 //! Nothing is computed; the order of the memory accesses determines the speed. Matrices are row-major.
 //!
 //! The rungs: [`naive_read`] and [`naive_write`] use no shared memory; [`tiled`], [`padded`], [`vectorised`] and
-//! [`best`] transpose tiles there.
+//! [`best`] transpose tiles there. [`narrow`] is `best` for elements of 1 and 2 bytes.
 //!
 //! Sources: G. Ruetsch and P. Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009); M. Harris, "An
 //! Efficient Matrix Transpose in CUDA C/C++" (2013).
@@ -13,6 +13,7 @@ use cuda_std::thread;
 pub mod best;
 pub mod naive_read;
 pub mod naive_write;
+pub mod narrow;
 pub mod padded;
 pub mod tiled;
 pub mod vectorised;

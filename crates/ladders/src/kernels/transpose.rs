@@ -70,10 +70,16 @@ impl<T: Element> Ladder for Transpose<T> {
     }
 
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
-        vec![match rung.kernel {
-            Planned::Here(launcher) => Entry::of(launcher),
-            Planned::ByLibrary => Entry::of(best::transpose_best::<T>),
-        }]
+        match rung.kernel {
+            Planned::Here(launcher) => vec![Entry::of(launcher)],
+            // The library moves elements as integers of their size; it takes smaller ones than the family, too.
+            Planned::ByLibrary if size_of::<T>() == 8 => vec![Entry::of(best::transpose_best::<u64>)],
+            Planned::ByLibrary => vec![
+                Entry::of(best::transpose_best::<u32>),
+                Entry::of(narrow::transpose_narrow::<u8>),
+                Entry::of(narrow::transpose_narrow::<u16>),
+            ],
+        }
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {

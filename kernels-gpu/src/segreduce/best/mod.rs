@@ -14,10 +14,11 @@
 //! The tiles in which no segment ends, and those with one end, are added up in another order than that of the elements.
 //! For operators that do not commute, every tile takes the segmented scan.
 //!
-//! Long segments are read at the speed of memory; a segmented scan in every tile leaves two thirds of it (H200, 2^28
-//! f32: 4.3 TB/s of a million elements each, 2.9 TB/s of 16, of 128, or of a power law). Where all lengths are about
-//! the same and suit a warp, [`warp_per_segment`](super::warp_per_segment) is faster: 2^22 elements in segments of 128
-//! take it 13.3 us, and 19.0 here. The plan of `rustwarp` chooses it then.
+//! A segmented scan in every tile leaves two thirds of memory's speed (H200, 2^28 f32: 4.2 TB/s of a million elements
+//! each, 2.9 TB/s of 16, of 128, or of a power law). Where all lengths are about the same and suit a warp,
+//! [`warp_per_segment`](super::warp_per_segment) is faster: 2^22 elements in segments of 128 take it 13.3 us, and 19.0
+//! here. Where most segments are long, [`pieces`] is: 4.4 TB/s of a million elements each. The plan of `rustwarp`
+//! chooses them then.
 
 use super::scan::block_total;
 use crate::{
@@ -28,6 +29,11 @@ use crate::{
 use cuda_std::{kernel, thread};
 use join::join;
 use split::split;
+
+#[cfg(feature = "ladders")]
+pub mod pieces;
+#[cfg(feature = "ladders")]
+pub mod stretch;
 
 mod join;
 mod split;

@@ -135,10 +135,12 @@ impl<O: Op<T> + Reduces, T: Element> Ladder for Segreduce<O, T> {
     }
 
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
-        vec![match rung.kernel {
-            Planned::Here(Kernel(_, launcher)) => Entry::of(launcher),
-            Planned::ByLibrary => Entry::of(best::segreduce_best::<O, T>),
-        }]
+        match rung.kernel {
+            Planned::Here(Kernel(_, launcher)) => vec![Entry::of(launcher)],
+            Planned::ByLibrary => {
+                vec![Entry::of(best::segreduce_best::<O, T>), Entry::of(best::pieces::segreduce_best_pieces::<O, T>)]
+            }
+        }
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
@@ -154,7 +156,7 @@ impl<O: Op<T> + Reduces, T: Element> Ladder for Segreduce<O, T> {
         let (values, offsets) = (job.problem.view::<T>(0)?, offsets(&job.problem)?);
         let (device, segments) = (job.device, offsets.len() - 1);
         let operands = size_of_val(values) + size_of_val(offsets) + segments * size_of::<T>();
-        let memory = operands as u64 + library::scratch_bytes::<T>(device.info());
+        let memory = operands as u64 + library::scratch_bytes::<T>(device.info(), values.len());
         require_memory(
             device,
             Some(memory),

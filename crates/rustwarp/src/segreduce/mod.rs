@@ -7,10 +7,10 @@
 //! - *Error bound*: that of [`reduce`](mod@crate::reduce), with [`Plan::depth`] of this module.
 //! - *Determinism*: the same bits on every run on devices with the same number of multiprocessors.
 //! - *Choice*: equal parts of elements and segment ends for all blocks, which suit any mix of lengths; a warp per
-//!   segment where lengths are about the same and suit a warp.
+//!   segment where lengths are about the same and suit a warp; a block per piece of a segment where most are long.
 //! - *Source*: D. Merrill and M. Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication" (2016), for equal
 //!   parts of elements and ends. The kernels are
-//!   `kernels_gpu::segreduce::{best, warp_per_segment}`.
+//!   `kernels_gpu::segreduce::{best, best::pieces, warp_per_segment}`.
 
 use crate::backend::{DeviceInfo, Handle, Memory, Shape, View, ViewMut};
 use crate::buffer::Buffer;
@@ -20,8 +20,12 @@ use crate::error::{Error, Result};
 use crate::launch::{Launch, MAX_GRID, Tuning};
 use crate::ptx::library;
 use crate::reduce::{Max, Min, Op, Sum};
-use kernels_gpu::segreduce::{best, warp_per_segment};
+use kernels_gpu::segreduce::best::{self, pieces, stretch};
+use kernels_gpu::segreduce::warp_per_segment;
 use std::marker::PhantomData;
+use way::{Pieces, Way};
+
+mod way;
 
 /// Sum of each segment; `offsets` has one more entry than there are segments.
 ///
@@ -129,15 +133,29 @@ pub fn require_offsets(offsets: &[u64], len: u64) -> Result<()> {
 pub struct Plan<O, T, H: Handle = Device> {
     n: usize,
     offsets: Memory<u64, H>,
-    /// Whether each segment has a warp, which suits segments of about the same length.
-    warps: bool,
     grid: u32,
     depth: u64,
-    carries: Memory<T, H>,
-    keys: Memory<u64, H>,
-    /// The ticket, which is 0 between launches.
-    ticket: Memory<u32, H>,
+    scratch: Scratch<T, H>,
     operation: PhantomData<O>,
+}
+
+/// The memory of a kernel of the plan beside the operands.
+enum Scratch<T, H: Handle> {
+    /// Of equal parts; the ticket is 0 between launches.
+    Parts {
+        carries: Memory<T, H>,
+        keys: Memory<u64, H>,
+        ticket: Memory<u32, H>,
+    },
+    Warps,
+    /// Of pieces; the tickets are 0 between launches.
+    Pieces {
+        cuts: Memory<u64, H>,
+        segments: Memory<u32, H>,
+        firsts: Memory<u32, H>,
+        partials: Memory<T, H>,
+        tickets: Memory<u32, H>,
+    },
 }
 
 impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
@@ -155,29 +173,41 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
             return Err(Error::Argument(format!("segreduce has blocks of {} threads, not {block}", best::BLOCK)));
         }
         let (segments, inside) = (offsets.len() as u64 - 1, offsets[offsets.len() - 1] - offsets[0]);
-        let longest = offsets.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
-        let warps = tuning.grid.is_none() && warps_suit::<T>(info, inside, segments, longest);
-        let grid = match tuning.blocks()? {
-            _ if segments == 0 => 0,
-            Some(grid) => grid,
-            None if warps => segments.div_ceil(u64::from(warp_per_segment::BLOCK / 32)).min(MAX_GRID) as u32,
-            None => {
-                let tiles = (inside + segments).div_ceil(best::tile(size_of::<T>()).into());
-                tiles.min(u64::from(most_blocks(info))).min(MAX_GRID) as u32
+        let way = match tuning.blocks()? {
+            Some(grid) => Way::Parts(grid),
+            None => Way::choose::<T>(info, offsets),
+        };
+        let (grid, depth) = match &way {
+            _ if segments == 0 => (0, 0),
+            Way::Parts(grid) => (*grid, depth::<T>(*grid, inside, segments)),
+            Way::Warps { longest } => {
+                let grid = segments.div_ceil(u64::from(warp_per_segment::BLOCK / 32)).min(MAX_GRID) as u32;
+                // A lane adds every 32nd element, and the lanes' results are a tree.
+                (grid, longest.div_ceil(32) + 5)
+            }
+            Way::Pieces(Pieces { segments, longest, most, .. }) => {
+                let (block, trees) = (u64::from(pieces::BLOCK), 2 * 10);
+                let depth = stretch::depth(*longest, block, size_of::<T>()) + most.div_ceil(block) + trees;
+                (segments.len() as u32, depth)
             }
         };
-        Ok(Self {
-            n,
-            offsets: Memory::from_slice(device.clone(), offsets, "offsets")?,
-            warps,
-            grid,
-            // A lane adds every 32nd element, and the lanes' results are a tree.
-            depth: if warps { longest.div_ceil(32) + 5 } else { depth::<T>(grid, inside, segments) },
-            carries: Memory::uninit(device.clone(), if warps { 0 } else { grid as usize }, "carries")?,
-            keys: Memory::uninit(device.clone(), if warps { 0 } else { grid as usize }, "keys")?,
-            ticket: Memory::zeros(device.clone(), 1, "ticket")?,
-            operation: PhantomData,
-        })
+        let scratch = match &way {
+            Way::Parts(_) => Scratch::Parts {
+                carries: Memory::uninit(device.clone(), grid as usize, "carries")?,
+                keys: Memory::uninit(device.clone(), grid as usize, "keys")?,
+                ticket: Memory::zeros(device.clone(), 1, "ticket")?,
+            },
+            Way::Warps { .. } => Scratch::Warps,
+            Way::Pieces(pieces) => Scratch::Pieces {
+                cuts: Memory::from_slice(device.clone(), &pieces.cuts, "pieces")?,
+                segments: Memory::from_slice(device.clone(), &pieces.segments, "segments of pieces")?,
+                firsts: Memory::from_slice(device.clone(), &pieces.firsts, "pieces of segments")?,
+                partials: Memory::uninit(device.clone(), pieces.segments.len(), "partial results")?,
+                tickets: Memory::zeros(device.clone(), segments as usize, "tickets")?,
+            },
+        };
+        let offsets = Memory::from_slice(device.clone(), offsets, "offsets")?;
+        Ok(Self { n, offsets, grid, depth, scratch, operation: PhantomData })
     }
 
     /// Number of segments.
@@ -199,23 +229,42 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
         values: impl Into<View<'a, T, H>>,
         results: impl Into<View<'a, T, H>>,
     ) -> Result<Launch<'a>> {
-        let (device, values, results) = (self.ticket.device(), values.into(), results.into());
+        let (device, values, results) = (self.offsets.device(), values.into(), results.into());
         values.require(device, self.n, "the vector")?;
         results.require_output(device, self.segments(), &[values.span()])?;
-        let uses = [values.reads(), self.offsets.reads(), results.writes()];
-        let (values, offsets) = (values.slice(self.n), self.offsets.slice(self.offsets.len()));
-        if self.warps {
-            let call = warp_per_segment::segreduce_warp_per_segment::<O, T>(values, offsets, results.ptr());
-            // SAFETY: whole warps, and offsets that ascend within the values.
-            let launch = unsafe { Launch::new(call, Shape::linear(self.grid, warp_per_segment::BLOCK)) };
-            return Ok(launch.using(uses));
+        let uses = [values.reads(), results.writes()];
+        let (values, results) = (values.slice(self.n), results.ptr());
+        let offsets = self.offsets.slice(self.offsets.len());
+        match &self.scratch {
+            Scratch::Parts { carries, keys, ticket } => {
+                let call =
+                    best::segreduce_best::<O, T>(values, offsets, results, carries.ptr(), keys.ptr(), ticket.ptr());
+                // SAFETY: the kernel's block, offsets that ascend within the values, a carry and a key per block, and a
+                // ticket that every launch leaves at 0.
+                let launch = unsafe { Launch::new(call, Shape::linear(self.grid, best::BLOCK)) };
+                let uses = launch.using(uses).using([self.offsets.reads()]);
+                Ok(uses.using([carries.writes(), keys.writes(), ticket.writes()]))
+            }
+            Scratch::Warps => {
+                let call = warp_per_segment::segreduce_warp_per_segment::<O, T>(values, offsets, results);
+                // SAFETY: whole warps, and offsets that ascend within the values.
+                let launch = unsafe { Launch::new(call, Shape::linear(self.grid, warp_per_segment::BLOCK)) };
+                Ok(launch.using(uses).using([self.offsets.reads()]))
+            }
+            Scratch::Pieces { cuts, segments, firsts, partials, tickets } => {
+                let reads = [cuts.reads(), segments.reads(), firsts.reads()];
+                let writes = [partials.writes(), tickets.writes()];
+                let (partials, tickets) = (partials.ptr(), tickets.ptr());
+                let (cuts, segments) = (cuts.slice(cuts.len()), segments.slice(segments.len()));
+                let firsts = firsts.slice(firsts.len());
+                let call =
+                    pieces::segreduce_best_pieces::<O, T>(values, cuts, segments, firsts, results, partials, tickets);
+                // SAFETY: whole warps, a block and a partial result per piece, pieces that ascend within the values,
+                // and tickets that every launch leaves at 0.
+                let launch = unsafe { Launch::new(call, Shape::linear(self.grid, pieces::BLOCK)) };
+                Ok(launch.using(uses).using(reads).using(writes))
+            }
         }
-        let (carries, keys, ticket) = (self.carries.ptr(), self.keys.ptr(), self.ticket.ptr());
-        let call = best::segreduce_best::<O, T>(values, offsets, results.ptr(), carries, keys, ticket);
-        // SAFETY: the kernel's block, offsets that ascend within the values, a carry and a key per block, and a ticket
-        // that every launch leaves at 0.
-        let launch = unsafe { Launch::new(call, Shape::linear(self.grid, best::BLOCK)) };
-        Ok(launch.using(uses).using([self.carries.writes(), self.keys.writes(), self.ticket.writes()]))
     }
 }
 
@@ -226,28 +275,15 @@ impl<O: Op<T>, T: Element> Plan<O, T> {
     /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
     pub fn launch<'a>(&self, values: impl Into<View<'a, T>>, results: impl Into<ViewMut<'a, T>>) -> Result<()> {
         let (values, results) = (values.into(), results.into());
-        self.ticket.device().run(&library::SEGREDUCE, &self.prepare(values, results.as_view())?)
+        self.offsets.device().run(&library::SEGREDUCE, &self.prepare(values, results.as_view())?)
     }
 }
 
-/// Mean length of segments, in bytes, from which a warp per segment is faster than equal parts. (H200, f32: 2^28
-/// elements in segments of 128 take 374 us, in parts 395; in segments of 16 they take 2.5 ms, in parts 458 us. 2^22 in
-/// segments of 0 to 255 take 13.1 us, in parts 19.5.)
-const WARP_BYTES: u64 = 448;
-
-/// Warps per multiprocessor that a warp per segment occupies.
-const RESIDENT_WARPS: u64 = 64;
-
-/// Whether a warp per segment is faster: the mean segment keeps its lanes busy, and the longest is at most the share of
-/// one of the warps that run at the same time, so that none of them works alone at the end.
-fn warps_suit<T>(info: &DeviceInfo, inside: u64, segments: u64, longest: u64) -> bool {
-    let mean_suits = segments > 0 && inside * size_of::<T>() as u64 >= segments.saturating_mul(WARP_BYTES);
-    mean_suits && longest <= inside / (u64::from(info.multiprocessors) * RESIDENT_WARPS)
-}
-
-/// Largest number of bytes that a [`Plan`] allocates beside its offsets, unless a tuning gives more blocks.
-pub fn scratch_bytes<T>(info: &DeviceInfo) -> u64 {
-    u64::from(most_blocks(info)) * (size_of::<T>() + size_of::<u64>()) as u64 + size_of::<u32>() as u64
+/// Largest number of bytes that a [`Plan`] for `n` elements allocates beside its offsets, unless a tuning gives more
+/// blocks.
+pub fn scratch_bytes<T>(info: &DeviceInfo, n: usize) -> u64 {
+    let parts = u64::from(most_blocks(info)) * (size_of::<T>() + size_of::<u64>()) as u64 + size_of::<u32>() as u64;
+    parts.max(way::most_bytes::<T>(n as u64))
 }
 
 fn most_blocks(info: &DeviceInfo) -> u32 {
@@ -295,23 +331,5 @@ impl Device {
         let values = values.into();
         values.require_on(self, "the vector")?;
         segreduce::<Min, T>(self, values, offsets)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::backend::simulator;
-
-    #[test]
-    fn segments_of_about_the_same_length_have_a_warp_each() {
-        let info = DeviceInfo { multiprocessors: 132, ..simulator() };
-        let suit = |inside: u64, segments, longest| warps_suit::<f32>(&info, inside, segments, longest);
-        assert!(suit(1 << 22, 32_864, 255), "uniform lengths of 0 to 255");
-        assert!(suit(1 << 28, 1 << 21, 128) && suit(1 << 28, 1 << 16, 4096), "equal lengths");
-        assert!(!suit(1 << 28, 1 << 24, 16), "short ones");
-        assert!(!suit(1 << 28, 1 << 8, 1 << 20), "a million elements each");
-        assert!(!suit(1 << 28, 1 << 21, 1 << 22), "a power law");
-        assert!(!suit(0, 0, 0) && !suit(100, 1, 100), "too few");
     }
 }
