@@ -138,3 +138,43 @@ fn what_would_change_the_time_is_on_every_page() {
         assert!(html.contains(&format!("<th>{name}</th>")) && html.contains(what), "{name} in\n{html}");
     }
 }
+
+fn predict(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
+    command.args(["explain", "vecadd", "--variant", "best,vectorised"]).args(arguments).output().expect("host runs")
+}
+
+#[test]
+fn a_large_size_is_predicted_from_two_small_ones() {
+    let small = ["--n", "2^18", "--predict", "2^26"];
+    let text = predict(&small);
+    assert!(text.status.success(), "{}", String::from_utf8_lossy(&text.stderr));
+    let output = predict(&[&small[..], &["--json"]].concat());
+    let page: serde_json::Value = serde_json::from_str(stdout(&output)).expect("JSON");
+    assert_eq!(
+        (&page["size"], &page["simulated"]),
+        (&serde_json::json!([1 << 26]), &serde_json::json!([[1 << 18], [1 << 19]]))
+    );
+    for variant in page["variants"].as_array().expect("variants") {
+        let (name, time) = (variant["name"].as_str().expect("a name"), variant["time_us"].as_f64().expect("a time"));
+        assert!(stdout(&text).contains(name) && stdout(&text).contains(&format!("{time:.1} us")), "{name}");
+        // The device's memory moves 805 MB in 168 us at best, and no kernel of the ladder needs twice that.
+        assert!((168.0..336.0).contains(&time), "{name}: {time}");
+    }
+}
+
+#[test]
+fn a_prediction_needs_two_sizes_of_the_same_axes() {
+    for (arguments, expected) in [
+        (&["--n", "2^20", "--predict", "2^18"][..], "at least as large along each axis"),
+        (&["--n", "2^18", "--predict", "512x512"], "at least as large along each axis"),
+    ] {
+        let output = predict(arguments);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && text.contains(expected), "{text}");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
+    let output = command.args(["explain", "matmul", "--n", "64", "--predict", "8192"]).output().expect("host runs");
+    assert!(output.status.code() == Some(2), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("write all of them"), "{output:?}");
+}

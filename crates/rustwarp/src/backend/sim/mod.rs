@@ -2,6 +2,7 @@
 //! `ptx_sim`.
 
 mod entries;
+mod explains;
 mod programs;
 mod report;
 mod streams;
@@ -25,6 +26,7 @@ use crate::sync::lock;
 use cuda_std::launch::Call;
 use cuda_std::memory::TensorMap;
 pub(super) use entries::entries;
+use explains::Explains;
 use report::{explain, explain_in, fidelity, finding};
 use std::collections::HashMap;
 use std::io::Write;
@@ -45,14 +47,6 @@ pub(super) struct Sim {
 }
 
 /// A simulated GPU.
-/// How launches are explained.
-struct Explains {
-    /// The device.
-    profile: ptx_sim::profile::Profile,
-    /// See `ptx_sim::explain::analyse`.
-    stands_for: f64,
-}
-
 struct Shared {
     id: DeviceId,
     info: DeviceInfo,
@@ -154,13 +148,7 @@ impl Sim {
 
     /// The device for which times are estimated.
     pub fn device(&self) -> Option<Device> {
-        self.shared.explains.as_ref().map(|Explains { profile, .. }| Device {
-            name: profile.name.clone(),
-            multiprocessors: profile.multiprocessors,
-            memory_gbps: profile.memory_gbps,
-            fp32_gflops: profile.fp32_gflops,
-            fp64_gflops: profile.fp64_gflops,
-        })
+        self.shared.explains.as_ref().map(Explains::device)
     }
 }
 
@@ -363,10 +351,8 @@ impl Shared {
         observed.counters += report.counters;
         observed.findings.extend(report.findings.iter().map(|found| finding(found, name)));
         observed.fidelity = report.fidelity(program).into_iter().map(fidelity).collect();
-        if let Some(Explains { profile, stands_for }) = &self.explains {
-            let costs = ptx_sim::explain::Costs::default();
-            let analysis = ptx_sim::explain::analyse(program, &launch, &report, profile, &costs, *stands_for);
-            observed.launches.push(analysis.map_err(|stop| explain(&stop, "explaining a launch"))?);
+        if let Some(explains) = &self.explains {
+            observed.launches.push(explains.analyse(program, &launch, &report)?);
         }
         Ok(())
     }
