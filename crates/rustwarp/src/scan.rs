@@ -8,10 +8,12 @@
 //! - *Error bound*: a float sum differs from the exact one by at most `d * epsilon * sum of |x|` up to its index, where
 //!   `d` is [`Plan::depth`]; maxima and minima are exact.
 //! - *Determinism*: the same bits on every run on every device.
+//! - *Choice*: a block for each tile; for large inputs on GPUs of compute capability 9.0 persistent blocks with bulk
+//!   copies, which add in the same order.
 //! - *Source*: D. Merrill and M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016). The
-//!   kernel is `kernels_gpu::scan::best`.
+//!   kernels are `kernels_gpu::scan::{best, best::ring}`.
 
-use crate::backend::{Handle, Memory, Shape, View, ViewMut};
+use crate::backend::{DeviceInfo, Handle, Memory, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
@@ -20,7 +22,7 @@ use crate::launch::{Launch, require_grid};
 use crate::ptx::library;
 use crate::reduce::{Max, Min, Op, Sum};
 use cuda_std::launch::{Call, PtrMut, Slice};
-use kernels_gpu::scan::best;
+use kernels_gpu::scan::best::{self, ring};
 use std::marker::PhantomData;
 
 /// Whether an element is part of its own sum.
@@ -119,13 +121,16 @@ pub struct Plan<O, T, H: Handle = Device> {
     n: usize,
     kind: Kind,
     config: Config,
+    /// Number of persistent blocks, which large inputs on 16 bytes get instead of a block for each tile; 0 if the device
+    /// or the size has none.
+    persistent: u32,
     /// Tickets and records, which successive launches share.
     state: Memory<u64, H>,
     operation: PhantomData<(O, T)>,
 }
 
 impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
-    /// Plans a scan of `n` elements: a block for each tile.
+    /// Plans a scan of `n` elements.
     ///
     /// # Errors
     /// [`Error::Argument`](crate::Error::Argument) for more elements than a grid can take, and if the device has less
@@ -133,7 +138,8 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     pub fn new(device: &H, n: usize, kind: Kind) -> Result<Self> {
         let config = Config::new::<T>(n as u64)?;
         let state = Memory::zeros(device.clone(), config.words as usize, "state")?;
-        Ok(Self { n, kind, config, state, operation: PhantomData })
+        let persistent = persistent(device.backend().info(), (n * size_of::<T>()) as u64, config.grid);
+        Ok(Self { n, kind, config, persistent, state, operation: PhantomData })
     }
 
     /// Largest number of additions in a chain from an element to a result.
@@ -154,10 +160,17 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
         let (input, output) = (input.into(), output.into());
         input.require(self.state.device(), self.n, "the input")?;
         output.require_output(self.state.device(), self.n, &[input.span()])?;
-        let [few, many] = calls::<O, T>(input.slice(self.n), self.kind, self.state.ptr(), output.ptr());
-        let call = if self.config.rows == best::FEW_ROWS { few } else { many };
-        // SAFETY: the block is the kernel's, every tile has a block, and the state was 0 before the first launch.
-        let launch = unsafe { Launch::new(call, Shape::linear(self.config.grid, best::BLOCK)) };
+        let tiles = self.config.grid;
+        let [few, many, ring] = calls::<O, T>(input.slice(self.n), self.kind, self.state.ptr(), output.ptr(), tiles);
+        let by_tile = Shape::linear(tiles, best::BLOCK);
+        let (call, shape) = if self.persistent > 0 && input.address().is_multiple_of(16) {
+            (ring, Shape::linear(self.persistent, ring::THREADS).with_shared(ring::SHARED))
+        } else {
+            (if self.config.rows == best::FEW_ROWS { few } else { many }, by_tile)
+        };
+        // SAFETY: block and shared memory are the kernel's, every tile has a block if each takes one only, and the state
+        // was 0 before the first launch and is left by each kernel as the next one needs it.
+        let launch = unsafe { Launch::new(call, shape) };
         Ok(launch.using([input.reads(), self.state.writes(), output.writes()]))
     }
 }
@@ -216,19 +229,28 @@ fn depth<T>(tiles: u64) -> u64 {
     2 * chunk + 5 + best::ROWS as u64 + warps + 5 + tiles.div_ceil(u64::from(best::GROUP)) + 4
 }
 
-/// The two kernels: for inputs of at most [`best::SMALL`] bytes, and for others. It is public for the ladders, which
-/// list their entries.
+/// Number of persistent blocks for an input of this many bytes and tiles: one for each multiprocessor, or none if the
+/// device has no kernel for them or is faster without.
+fn persistent(info: &DeviceInfo, bytes: u64, tiles: u32) -> u32 {
+    let has = info.sm.is_none_or(|sm| sm == 90) && ring::SHARED <= info.max_shared;
+    if has && bytes >= ring::LARGE { info.multiprocessors.min(tiles) } else { 0 }
+}
+
+/// The three kernels: for inputs of at most [`best::SMALL`] bytes, for others, and for persistent blocks. It is public
+/// for the ladders, which list their entries.
 #[doc(hidden)]
 pub fn calls<'a, O: Op<T>, T: Element>(
     input: Slice<'a, T>,
     kind: Kind,
     state: PtrMut<'a, u64>,
     output: PtrMut<'a, T>,
-) -> [Call<'a>; 2] {
+    tiles: u32,
+) -> [Call<'a>; 3] {
     let exclusive = u32::from(kind == Kind::Exclusive);
     [
         best::scan_best::<O, T, { best::FEW_ROWS }>(input, exclusive, state, output),
         best::scan_best::<O, T, { best::ROWS }>(input, exclusive, state, output),
+        ring::scan_best_ring::<O, T>(input, exclusive, state, output, tiles),
     ]
 }
 

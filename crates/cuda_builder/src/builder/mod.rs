@@ -186,8 +186,8 @@ impl CudaBuilder {
         self
     }
 
-    /// Sets the PTX ISA version, as `major * 10 + minor`; an architecture that needs a later one gets that. Default: 78
-    /// (7.8).
+    /// Sets the PTX ISA version, as `major * 10 + minor`; an architecture, or a module with instructions, that
+    /// needs a later one gets that. Default: 78 (7.8).
     pub fn ptx_version(mut self, version: u32) -> Self {
         self.options.ptx = version;
         self

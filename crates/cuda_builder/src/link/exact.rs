@@ -1,4 +1,5 @@
-//! Modules with instructions of exactly one GPU: their PTX is for `sm_90a`, in a build for `sm_90`.
+//! Modules with instructions of exactly one GPU: their PTX is for `sm_90a`, in a build for `sm_90`. And those with
+//! instructions of a later PTX ISA than the build's.
 
 use crate::arch::Arch;
 
@@ -6,10 +7,23 @@ use crate::arch::Arch;
 /// contain them as inline assembly.
 const INSTRUCTIONS: [&str; 4] = ["wgmma.mma_async.", "wgmma.fence.", "setmaxnreg.dec.", "setmaxnreg.inc."];
 
+/// The starts of instructions that came with PTX ISA 8.0.
+const SINCE_8_0: [&str; 4] =
+    ["cp.async.bulk.", "mbarrier.arrive.expect_tx.", "mbarrier.try_wait.", "fence.mbarrier_init."];
+
 /// The architecture of a module's PTX in a build for `arch`.
 pub(super) fn arch(module: &str, arch: Arch) -> Arch {
-    let needed = module.lines().any(|line| line.contains(" asm ") && INSTRUCTIONS.iter().any(|i| line.contains(i)));
-    if needed { arch.exact().unwrap_or(arch) } else { arch }
+    if has_any(module, &INSTRUCTIONS) { arch.exact().unwrap_or(arch) } else { arch }
+}
+
+/// The PTX ISA version of a module, as `major * 10 + minor`, in a build for `version`.
+pub(super) fn version(module: &str, version: u32) -> u32 {
+    if has_any(module, &SINCE_8_0) { version.max(80) } else { version }
+}
+
+/// Whether inline assembly of the module has one of the instructions.
+fn has_any(module: &str, instructions: &[&str]) -> bool {
+    module.lines().any(|line| line.contains(" asm ") && instructions.iter().any(|i| line.contains(i)))
 }
 
 #[cfg(test)]
@@ -24,5 +38,12 @@ mod tests {
         assert_eq!(arch(uses, Arch::Compute90a), Arch::Compute90a);
         assert_eq!(arch(uses, Arch::Compute75), Arch::Compute75, "there is no sm_75a");
         assert_eq!(arch(names, Arch::Compute90), Arch::Compute90);
+    }
+
+    #[test]
+    fn only_modules_with_later_instructions_are_of_a_later_version() {
+        let uses = "  call void asm sideeffect \"fence.mbarrier_init.release.cluster;\", \"\"()\n";
+        assert_eq!((version(uses, 78), version(uses, 83)), (80, 83));
+        assert_eq!(version("  call void asm sideeffect \"bar.sync 0;\", \"\"()\n", 78), 78);
     }
 }

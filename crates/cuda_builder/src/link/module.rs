@@ -211,25 +211,26 @@ impl<'a> Module<'a> {
         let optimised = self.link.llvm_ir(&self.name);
         let text = read(&optimised)?;
         let arch = exact::arch(&text, self.link.arch);
+        let ptx = exact::version(&text, self.link.options.ptx.max(arch.minimum_ptx()));
         if self.link.options.debug != DebugInfo::LineTables {
-            return self.generate_from(&optimised, arch, &self.ptx());
+            return self.generate_from(&optimised, (arch, ptx), &self.ptx());
         }
         let (module, table) = lines::number(&text);
         let numbered = self.folder.join("numbered.ll");
         write(&numbered, &module)?;
         let unresolved = self.folder.join("numbered.ptx");
-        self.generate_from(&numbered, arch, &unresolved)?;
+        self.generate_from(&numbered, (arch, ptx), &unresolved)?;
         write(&self.ptx(), &lines::resolve(&read(&unresolved)?, &table))?;
         self.remove(&[&numbered, &unresolved])
     }
 
-    fn generate_from(&self, module: &Path, arch: Arch, ptx: &Path) -> Result<(), Error> {
+    fn generate_from(&self, module: &Path, (arch, version): (Arch, u32), ptx: &Path) -> Result<(), Error> {
         let options = self.link.options;
         let mut command = self.link.toolchain.llvm("llc");
         command
             .arg(if options.optimise { "-O3" } else { "-O1" })
             .arg(format!("-mcpu={arch}"))
-            .arg(format!("-mattr=+ptx{}", options.ptx.max(arch.minimum_ptx())))
+            .arg(format!("-mattr=+ptx{version}"))
             .arg(format!("--fp-contract={}", if options.fma_contraction { "fast" } else { "off" }))
             .arg(format!("--nvptx-prec-divf32={}", if options.fast_div { 0 } else { 2 }))
             .arg(format!("--nvptx-prec-sqrtf32={}", if options.fast_sqrt { 0 } else { 1 }))

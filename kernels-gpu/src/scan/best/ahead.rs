@@ -13,6 +13,7 @@
 use crate::operator::{Operator, Pod, shuffle};
 use crate::reduce::{WARP, collective::warp_total};
 use crate::scan::record::Records;
+use crate::unroll::unroll;
 use cuda_std::{
     atomic::{AtomicU64, Ordering},
     warp,
@@ -111,6 +112,80 @@ pub unsafe fn prefix<O: Operator<T>, T: Pod>(state: *mut u64, tiles: u32, number
             of_groups.publish(group as usize, O::combine(groups_before, group_total), is_prefix);
         }
         O::combine(groups_before, in_group)
+    }
+}
+
+/// Publishes the total of the tile of a ticket, as [`prefix`] does.
+///
+/// # Safety
+/// One thread calls it per tile. `state` is as the kernel requires.
+#[inline(always)]
+pub unsafe fn publish<T: Pod>(state: *mut u64, drawn: u64, total: T) {
+    // SAFETY: after the counter there is a record for each tile, and the caller upholds the rest.
+    unsafe { Records::<T>::new(state.add(1)).publish(drawn as u32 as usize, total, tag_of(drawn)) };
+}
+
+/// The tag of totals in the launch of a ticket.
+#[inline(always)]
+const fn tag_of(drawn: u64) -> u32 {
+    ((drawn >> 32) as u32 + 1) << 1
+}
+
+/// Groups whose totals are read at once.
+const AT_ONCE: usize = 4;
+
+/// Returns, in all lanes, the sum of all tiles before that of a ticket, for a warp that goes through tiles in their
+/// order: it reads the totals that it has not read before, and needs no records of groups. `before_group` is the sum
+/// before `group`; both move to the tile's group. The additions are those of [`prefix`], in their order.
+///
+/// # Safety
+/// All lanes of the warp call it together. `state` is as the kernel requires, `group` is not behind the tile's, and
+/// every tile with a lower number belongs to a block that runs.
+#[inline(always)]
+pub unsafe fn advance<O: Operator<T>, T: Pod>(state: *mut u64, drawn: u64, group: &mut u32, before_group: &mut T) -> T {
+    let lane = warp::lane_id();
+    let (number, is_total) = (drawn as u32, tag_of(drawn));
+    let (own, place) = (number / GROUP, number % GROUP);
+    // SAFETY: after the counter there is a record for each tile.
+    unsafe {
+        let of_tiles = Records::<T>::new(state.add(1));
+        loop {
+            let mut values = [O::identity(); AT_ONCE + 1];
+            loop {
+                let mut all = true;
+                // A row for each group, the tile's own one among them if it is near.
+                unroll!(row < const { AT_ONCE + 1 } => {
+                    let at = *group + row as u32;
+                    let wanted = row < AT_ONCE && at < own || at == own && lane < place;
+                    if wanted {
+                        let (value, tag) = of_tiles.read((at * GROUP + lane) as usize);
+                        values[row] = value;
+                        all &= tag == is_total;
+                    }
+                });
+                if warp::all(warp::ALL, all) {
+                    break;
+                }
+            }
+            let mut in_own = O::identity();
+            unroll!(row < const { AT_ONCE + 1 } => {
+                let at = *group + row as u32;
+                // `prefix` adds the last tile of a group to the sum of the others.
+                let last = shuffle::idx(values[row], GROUP - 1);
+                let others = if lane == GROUP - 1 { O::identity() } else { values[row] };
+                let total = warp_total::<O, T>(others);
+                if at < own && row < AT_ONCE {
+                    *before_group = O::combine(*before_group, O::combine(total, last));
+                } else if at == own {
+                    in_own = total;
+                }
+            });
+            if own - *group <= AT_ONCE as u32 {
+                *group = own;
+                return O::combine(*before_group, in_own);
+            }
+            *group += AT_ONCE as u32;
+        }
     }
 }
 

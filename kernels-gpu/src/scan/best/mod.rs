@@ -24,6 +24,9 @@ use crate::unroll::unroll;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, kernel, thread};
 
+#[cfg(feature = "ladders")]
+pub mod ring;
+
 mod ahead;
 
 pub use ahead::{GROUP, state_words};

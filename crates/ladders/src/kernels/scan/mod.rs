@@ -94,7 +94,8 @@ impl<O: Op<T> + Reduces, T: Element> Ladder for Scan<O, T> {
             Planned::Here(scheme) => scheme,
             Planned::ByLibrary => {
                 let (input, state, output) = (Slice::nothing(), PtrMut::nothing(), PtrMut::nothing());
-                return library::calls::<O, T>(input, library::Kind::Inclusive, state, output).map(Entry::from).into();
+                let calls = library::calls::<O, T>(input, library::Kind::Inclusive, state, output, 0);
+                return calls.map(Entry::from).into();
             }
         };
         match scheme {
