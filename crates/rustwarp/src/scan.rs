@@ -121,8 +121,8 @@ pub struct Plan<O, T, H: Handle = Device> {
     n: usize,
     kind: Kind,
     config: Config,
-    /// Number of persistent blocks, which large inputs on 16 bytes get instead of a block for each tile; 0 if the device
-    /// or the size has none.
+    /// Number of persistent blocks, which large inputs on 16 bytes get instead of a block for each tile; 0 if the
+    /// device or the size has none.
     persistent: u32,
     /// Tickets and records, which successive launches share.
     state: Memory<u64, H>,
@@ -168,8 +168,8 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
         } else {
             (if self.config.rows == best::FEW_ROWS { few } else { many }, by_tile)
         };
-        // SAFETY: block and shared memory are the kernel's, every tile has a block if each takes one only, and the state
-        // was 0 before the first launch and is left by each kernel as the next one needs it.
+        // SAFETY: block and shared memory are the kernel's, every tile has a block if each takes one only, and the
+        // state was 0 before the first launch and is left by each kernel as the next one needs it.
         let launch = unsafe { Launch::new(call, shape) };
         Ok(launch.using([input.reads(), self.state.writes(), output.writes()]))
     }

@@ -1,5 +1,5 @@
-//! The same tiles for large inputs on GPUs that copy in bulk (sm_90): persistent blocks, whose tiles arrive in a ring of
-//! stages in shared memory while earlier ones wait for what is before them.
+//! The same tiles for large inputs on GPUs that copy in bulk (sm_90): persistent blocks, whose tiles arrive in a ring
+//! of stages in shared memory while earlier ones wait for what is before them.
 //!
 //! Each group of warps has one step, and goes through the tiles of the block at its own pace:
 //!
@@ -96,8 +96,8 @@ impl<'a, T: Number> Block<'a, T> {
         Self { input, state, tiles, stages, first: unsafe { SharedAddress::of(stages) } }
     }
 
-    /// Barrier `kind` of a stage: 0 when it is full, 1 when its totals are there, 2 when its prefix is there, 3 when it is
-    /// empty.
+    /// Barrier `kind` of a stage: 0 when it is full, 1 when its totals are there, 2 when its prefix is there, 3 when it
+    /// is empty.
     #[inline(always)]
     fn barrier(&self, kind: u32, stage: u32) -> Mbarrier {
         // SAFETY: the barriers are behind the stages, aligned to 8.
