@@ -4,7 +4,7 @@
 
 use kernels_gpu::scan::best::ring::LARGE;
 use rustwarp::Device;
-use rustwarp::backend::{Checkers, Checks, Choice, View, open};
+use rustwarp::backend::{Checkers, Checks, Choice, Handle, View, open};
 use rustwarp::element::Element;
 use rustwarp::reduce::{Max, Op, Sum};
 use rustwarp::scan::{Kind, Plan};
