@@ -9,12 +9,8 @@ use std::collections::BTreeMap;
 use tests::explained::{Explaining, Row, Run, explain, table};
 
 /// The readings. Peers and longer rows are not simulated.
-const READINGS: &str = "docs/results/h200/2026-11-23-ladders.csv";
+const READINGS: &str = "docs/results/h200/2026-11-25-ladders.csv";
 const MOST: u64 = 1 << 20;
-
-/// Rows that were measured with another kernel than today's, with the reason.
-const CHANGED: [(&str, &str, &str); 1] =
-    [("segreduce", "best", "it launched three kernels then, and today the one of `warp_per_segment`")];
 
 /// Bounds over all rows: mean of |log(estimate / measured)|, share within 25 %, share of the pairs of rungs that differ
 /// by more than 10 % in the right order.
@@ -36,9 +32,8 @@ fn estimates_are_near_the_measured_times() {
     for row in table(READINGS) {
         let family = kernels::family(row.get("family")).expect("a family");
         let known = (family.variants)().iter().any(|info| info.name == row.get("variant"));
-        let changed = CHANGED.iter().any(|(of, rung, _)| (*of, *rung) == (family.name, row.get("variant")));
         let small = row.number::<u64>("n").is_some_and(|n| n <= MOST);
-        if known && !changed && small && family.name != "matmul" {
+        if known && small && family.name != "matmul" {
             let key = ["family", "op", "dtype", "n", "shape", "settings"].map(|column| row.get(column)).join(" ");
             groups.entry(key).or_default().push(row);
         }
