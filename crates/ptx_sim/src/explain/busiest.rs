@@ -5,7 +5,7 @@ use super::costs::Costs;
 use super::replay::{CAUSES, Cause, Rates, Setting, different_sectors, replay};
 use super::subject::Subject;
 use super::without::Without;
-use crate::trace::BlockTrace;
+use crate::trace::{Act, BlockTrace};
 
 /// Bytes of the first-level cache and shared memory of a multiprocessor, and the least that the cache has.
 const L1_BYTES: u64 = 256 << 10;
@@ -68,6 +68,17 @@ impl<'a> Multiprocessor<'a> {
         has.then(|| self.replayed(Some(work)).cycles)
     }
 
+    /// Where blocks draw their work, the device's blocks draw equal parts, while the simulator's schedule lets some do
+    /// more: the mean over the number of copies of the recorded blocks, if there is an atomic for each copy.
+    fn drawn(&self) -> Option<f64> {
+        let Subject { counters, traced, blocks, .. } = *self.subject;
+        let signals = self.chosen.iter().flat_map(|block| &block.warps).flat_map(|warp| &warp.signals);
+        let copies = signals.filter(|signal| signal.act == Act::Copies).count();
+        let drawn = copies > 0 && counters.global_atomics >= traced.copies;
+        let mean = (traced.copies * self.chosen.len() as u64).div_ceil(blocks.max(1));
+        drawn.then(|| mean as f64 / copies as f64)
+    }
+
     fn replayed(&self, without: Option<Without>) -> Busiest {
         let Self { subject, costs, own, ref chosen, mut rates } = *self;
         let places = if without == Some(Without::EmptyPlaces) { 2 } else { 1 } * subject.occupancy.blocks.max(1);
@@ -101,8 +112,12 @@ impl<'a> Multiprocessor<'a> {
         if subject.traced.blocks.len() > chosen.len() {
             cycles += extra_of_the_last(subject, &setting, costs);
         }
+        let mut continued = own as f64 / recorded.max(1) as f64;
+        if let Some(part) = self.drawn() {
+            cycles = replayed.first.min(cycles) + (cycles - replayed.first).max(0.0) * part;
+            continued *= part;
+        }
         cycles += costs.block_cycles;
-        let continued = own as f64 / recorded.max(1) as f64;
         Busiest { cycles, parts: parts(cycles, &causes, &replayed.busy.map(|busy| busy * continued)) }
     }
 }

@@ -30,6 +30,11 @@ impl Footprint {
         });
     }
 
+    /// Adds the sectors of a range of bytes.
+    pub fn range(&mut self, start: u64, bytes: u64) {
+        self.add(start / SECTOR, start.saturating_add(bytes.max(1) - 1) / SECTOR);
+    }
+
     fn add(&mut self, first: u64, last: u64) {
         let mut sector = first;
         while sector <= last {

@@ -5,9 +5,12 @@
 mod atomics;
 mod footprint;
 mod recording;
+mod signals;
 
 use crate::count::{bypassing_sectors_of, sectors_of, wavefronts_of};
-use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Peek, Range, Site, Touch, Variable, no_shadow};
+use crate::observe::{
+    AccessKind, BlockShape, Bypass, Completes, Observer, Peek, Range, Site, Touch, Variable, no_shadow,
+};
 use crate::program::{Order, Scope, Space};
 use crate::registers::LANES;
 use atomics::Atomics;
@@ -17,6 +20,7 @@ use std::collections::BTreeMap;
 
 pub use atomics::Contention;
 pub use recording::{BlockTrace, Step, WarpTrace};
+pub use signals::{Act, Phase, Signal};
 
 /// Options of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +31,8 @@ pub struct Trace {
     pub every: u32,
     /// Maximum number of recorded warps; the first block and the last one are always recorded.
     pub warps: u32,
-    /// Maximum number of recorded instructions per warp; further ones are only counted.
+    /// Maximum number of recorded instructions per warp, up to eight times as many where few warps are recorded; further
+    /// ones are only counted.
     pub steps: u32,
 }
 
@@ -45,6 +50,8 @@ pub struct Traced {
     pub read_bytes: u64,
     /// Distinct bytes of global memory that were written or updated, in whole sectors.
     pub written_bytes: u64,
+    /// Bulk copies between global and shared memory.
+    pub copies: u64,
     /// Work of the atomics on global memory.
     pub atomics: Contention,
     /// The recorded blocks by their numbers; the first one is block 0.
@@ -95,6 +102,7 @@ pub(crate) struct Tracing {
     what: Trace,
     read: Footprint,
     written: Footprint,
+    copies: u64,
     atomics: Atomics,
     banks: BTreeMap<Site, (Words, [u64; 33])>,
     sectors: BTreeMap<Site, Vec<u64>>,
@@ -107,6 +115,7 @@ impl Tracing {
             what,
             read: Footprint::default(),
             written: Footprint::default(),
+            copies: 0,
             atomics: Atomics::default(),
             banks: BTreeMap::new(),
             sectors: BTreeMap::new(),
@@ -127,6 +136,7 @@ impl Tracing {
         Traced {
             read_bytes: self.read.bytes(),
             written_bytes: self.written.bytes(),
+            copies: self.copies,
             atomics: self.atomics.contention(),
             blocks: self.blocks,
             banks: banks.collect(),
@@ -181,7 +191,7 @@ impl Observer for Tracing {
     }
 
     fn begin(&mut self, shape: &BlockShape) -> Self::Block {
-        self.what.records(shape).then(|| Box::new(Recording::new(shape, self.what.steps)))
+        self.what.records(shape).then(|| Box::new(Recording::new(shape, self.what.steps(shape))))
     }
 
     fn end(&mut self, block: Self::Block) {
@@ -224,6 +234,7 @@ impl Observer for Tracing {
     fn absorb(&mut self, other: Self) {
         self.read.absorb(other.read);
         self.written.absorb(other.written);
+        self.copies += other.copies;
         self.atomics.absorb(other.atomics);
         for (site, (words, wavefronts)) in other.banks {
             let empty = || (Box::new([[0; 32]; LANES]), [0; 33]);
@@ -255,11 +266,32 @@ impl Observer for Tracing {
 
     fn proxy_fence(&mut self, _: &mut Self::Block, _: u32, _: u32) {}
 
-    fn issue(&mut self, _: &mut Self::Block, _: &Range, _: Peek<'_>) {}
+    fn issue(&mut self, block: &mut Self::Block, range: &Range, _: Peek<'_>) {
+        self.copies += u64::from(!matches!(range.completes, Completes::Warpgroup { .. }));
+        if let Some(recording) = block {
+            recording.issue(range);
+        }
+    }
 
-    fn range(&mut self, _: &mut Self::Block, _: &Range, _: Peek<'_>) {}
+    fn range(&mut self, block: &mut Self::Block, range: &Range, _: Peek<'_>) {
+        if range.space == Space::Global {
+            let moved = if range.kind == AccessKind::Load { &mut self.read } else { &mut self.written };
+            moved.range(range.start, range.bytes);
+        }
+        if let Some(recording) = block {
+            recording.range(range);
+        }
+    }
 
-    fn release(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
+    fn release(&mut self, block: &mut Self::Block, warp: u32, _: u32, variable: Variable, _: Scope) {
+        if let Some(recording) = block {
+            recording.release(warp, variable);
+        }
+    }
 
-    fn acquire(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
+    fn acquire(&mut self, block: &mut Self::Block, warp: u32, _: u32, variable: Variable, _: Scope) {
+        if let Some(recording) = block {
+            recording.acquire(warp, variable);
+        }
+    }
 }

@@ -1,12 +1,31 @@
 //! Blocks that are recorded instruction by instruction.
 
 use super::Trace;
-use crate::observe::{AccessKind, BlockShape, Bypass, Site, Touch};
+use super::signals::{Signal, Signals};
+use crate::observe::{AccessKind, BlockShape, Bypass, Range, Site, Touch, Variable};
 use crate::program::{Order, Space};
 use crate::registers::LANES;
 
 /// Bytes per sector.
 const SECTOR: u64 = 32;
+
+/// A load that may be a poll.
+#[derive(Clone, Copy, Debug)]
+struct Poll {
+    /// Function, instruction, lanes and the sum of their addresses.
+    key: (u32, u32, u32, u64),
+    /// Index of the step; that of none if it was not recorded.
+    at: usize,
+    /// Number of instructions executed so far.
+    total: u64,
+}
+
+impl Poll {
+    /// Whether the other one is a later round. A step that has just got its access is not.
+    fn is_before(&self, other: &Self) -> bool {
+        self.key == other.key && (self.at < other.at || other.at == usize::MAX)
+    }
+}
 
 /// Limit on the loads of a loop that are recognised as polls.
 const MOST_POLLS: usize = 64;
@@ -29,10 +48,19 @@ pub struct WarpTrace {
     pub steps: Vec<Step>,
     /// Sectors of global memory that the steps access, by number: the address over 32.
     pub sectors: Vec<u64>,
+    /// What the steps do to mbarriers, and their bulk copies, in order of the steps.
+    pub signals: Vec<Signal>,
     /// Number of instructions executed, recorded or not.
     pub total: u64,
     /// Whether there were more instructions than are recorded.
     full: bool,
+}
+
+impl WarpTrace {
+    /// Whether there were more instructions than are recorded.
+    pub(super) fn is_full(&self) -> bool {
+        self.full
+    }
 }
 
 /// One instruction executed by one warp.
@@ -97,6 +125,14 @@ struct Access {
 }
 
 impl Trace {
+    /// Maximum number of recorded instructions of each warp of this launch: where few warps are recorded, each may have
+    /// more, so that blocks which run to the end of the launch are known to their end.
+    pub(super) fn steps(&self, shape: &BlockShape) -> u32 {
+        let blocks: u64 = shape.grid.iter().map(|&n| u64::from(n)).product();
+        let recorded = (blocks.div_ceil(self.every.max(1).into()) + 1) * u64::from(shape.warps.max(1));
+        self.steps.saturating_mul((u64::from(self.warps) / recorded).clamp(1, 8) as u32)
+    }
+
     /// Whether a block is recorded.
     pub(super) fn records(&self, shape: &BlockShape) -> bool {
         let blocks: u64 = shape.grid.iter().map(|&n| u64::from(n)).product();
@@ -114,11 +150,13 @@ pub(crate) struct Recording {
     most: usize,
     warps: Vec<WarpTrace>,
     accesses: Vec<Vec<Access>>,
-    /// For each warp, the steps since its last change of memory that may be polls.
-    polls: Vec<Vec<usize>>,
+    /// For each warp, the loads since its last change of memory that may be polls.
+    polls: Vec<Vec<Poll>>,
+    signals: Signals,
 }
 
 impl Recording {
+    /// Records at most `most` instructions of each warp.
     pub(super) fn new(shape: &BlockShape, most: u32) -> Self {
         let warps = shape.warps as usize;
         Self {
@@ -127,6 +165,7 @@ impl Recording {
             warps: vec![WarpTrace::default(); warps],
             accesses: vec![Vec::new(); warps],
             polls: vec![Vec::new(); warps],
+            signals: Signals::default(),
         }
     }
 
@@ -179,18 +218,53 @@ impl Recording {
         let bytes = touch.bytes * touch.mask.count_ones();
         let sectors = (first, trace.sectors.len() as u32 - first);
         let effect = match touch.kind {
-            AccessKind::Load if touch.order == Order::Weak || touch.space != Space::Global => Effect::None,
+            AccessKind::Load if touch.order == Order::Weak => Effect::None,
             AccessKind::Load => Effect::Polls,
             AccessKind::Store | AccessKind::Atomic | AccessKind::Discard => Effect::Changes,
         };
         let mut place = 0_u64;
         crate::lanes::each(touch.mask, |lane| place = place.wrapping_add(touch.addresses[lane]));
         let access = Access { pc: touch.site.pc, space: touch.space, units, bytes, sectors, effect, place };
-        if let Some(step) = last(trace, touch.site, touch.mask) {
+        let polls = &mut self.polls[touch.warp as usize];
+        if trace.full {
+            let Site { function, pc } = touch.site;
+            let poll = Poll { key: (function, pc, touch.mask, place), at: usize::MAX, total: trace.total };
+            if let Some(earlier) = repeats(polls, effect, poll) {
+                trace.total = earlier.total;
+            }
+        } else if let Some(step) = last(trace, touch.site, touch.mask) {
             step.add(&access);
-            drop_repeated(trace, &mut self.polls[touch.warp as usize]);
+            drop_repeated(trace, polls);
         } else if let Some(accesses) = self.accesses.get_mut(touch.warp as usize) {
             accesses.push(access);
+        }
+    }
+
+    pub(super) fn issue(&mut self, range: &Range) {
+        let warp = range.warp as usize;
+        if let (Some(trace), Some(polls)) = (self.warps.get_mut(warp), self.polls.get_mut(warp)) {
+            polls.clear();
+            self.signals.issue(trace, range);
+        }
+    }
+
+    pub(super) fn range(&mut self, range: &Range) {
+        if let Some(trace) = self.warps.get_mut(range.warp as usize) {
+            self.signals.range(trace, self.number, range);
+        }
+    }
+
+    pub(super) fn release(&mut self, warp: u32, variable: Variable) {
+        if let Some(trace) = self.warps.get_mut(warp as usize) {
+            self.signals.release(trace, self.number, variable);
+        }
+    }
+
+    pub(super) fn acquire(&mut self, warp: u32, variable: Variable) {
+        let warp = warp as usize;
+        if let (Some(trace), Some(polls)) = (self.warps.get_mut(warp), self.polls.get_mut(warp)) {
+            polls.clear();
+            self.signals.acquire(trace, self.number, variable);
         }
     }
 
@@ -205,25 +279,36 @@ impl Recording {
 /// Drops the rounds of a loop of loads that waits for another thread, except the first: how many there are depends on
 /// the order in which the simulator runs the blocks. Loops of atomics stay as they are, which may be work. The last
 /// step was just recorded, or has just got its access.
-fn drop_repeated(trace: &mut WarpTrace, polls: &mut Vec<usize>) {
+fn drop_repeated(trace: &mut WarpTrace, polls: &mut Vec<Poll>) {
     let Some(step) = trace.steps.last().copied() else { return };
-    let at = trace.steps.len() - 1;
-    match step.effect {
-        Effect::None => {}
-        Effect::Changes => polls.clear(),
-        Effect::Polls => {
-            let of = |step: &Step| (step.function, step.pc, step.lanes, step.place);
-            let same = |earlier: &usize| *earlier < at && of(&trace.steps[*earlier]) == of(&step);
-            match polls.iter().position(same) {
-                Some(found) => {
-                    trace.total -= (at - polls[found]) as u64;
-                    trace.steps.truncate(polls[found] + 1);
-                    polls.truncate(found + 1);
-                }
-                None if polls.len() < MOST_POLLS => polls.push(at),
-                None => {}
-            }
+    let poll =
+        Poll { key: (step.function, step.pc, step.lanes, step.place), at: trace.steps.len() - 1, total: trace.total };
+    if let Some(earlier) = repeats(polls, step.effect, poll) {
+        trace.total -= (poll.at - earlier.at) as u64;
+        trace.steps.truncate(earlier.at + 1);
+    }
+}
+
+/// Returns the earlier round of a poll, after which nothing counts. With another effect there is none.
+fn repeats(polls: &mut Vec<Poll>, effect: Effect, poll: Poll) -> Option<Poll> {
+    match effect {
+        Effect::None => None,
+        Effect::Changes => {
+            polls.clear();
+            None
         }
+        Effect::Polls => match polls.iter().position(|earlier| earlier.is_before(&poll)) {
+            Some(found) => {
+                polls.truncate(found + 1);
+                polls.last().copied()
+            }
+            None => {
+                if polls.len() < MOST_POLLS {
+                    polls.push(poll);
+                }
+                None
+            }
+        },
     }
 }
 

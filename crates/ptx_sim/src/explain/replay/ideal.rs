@@ -48,7 +48,10 @@ pub(in crate::explain) fn different_sectors(program: &Program, blocks: &[&BlockT
         let (first, count) = step.sectors;
         &warp.sectors[first as usize..(first + count) as usize]
     });
-    let mut sectors: Vec<u64> = ranges.copied().collect();
+    let signals = blocks.iter().flat_map(|block| &block.warps).flat_map(|warp| &warp.signals);
+    let copied = signals.flat_map(|signal| if by_stores { &signal.writes } else { &signal.reads });
+    let copied = copied.flat_map(|&(first, count)| first..first + count);
+    let mut sectors: Vec<u64> = ranges.copied().chain(copied).collect();
     sectors.sort_unstable();
     sectors.dedup();
     sectors.len()

@@ -69,6 +69,8 @@ pub(super) struct Memory {
     pub stores: f64,
     pub atomics: f64,
     pub worked: Worked,
+    /// Arrival of the first bulk copy.
+    pub first: Option<f64>,
 }
 
 impl Memory {
@@ -86,6 +88,7 @@ impl Memory {
             stores: 0.0,
             atomics: 0.0,
             worked: Worked::default(),
+            first: None,
         }
     }
 
@@ -117,6 +120,26 @@ impl Memory {
                 arrival = Arrival { cache: one.cache + queued, ..one };
             }
         }
+        arrival
+    }
+
+    /// Copies ranges of sectors in bulk, past the first-level cache; returns when the last bytes have arrived.
+    pub fn copy(&mut self, now: f64, reads: &[(u64, u64)], writes: &[(u64, u64)]) -> Arrival {
+        let mut arrival = Arrival { at: now, dram: 0.0, cache: 0.0 };
+        for sector in reads.iter().flat_map(|&(first, count)| first..first + count) {
+            let one = self.miss(now, sector);
+            if one.at > arrival.at {
+                arrival = one;
+            }
+        }
+        for &(first, count) in writes {
+            let sectors: Vec<u64> = (first..first + count).collect();
+            let at = self.store(now, &sectors);
+            if at > arrival.at {
+                arrival = Arrival { at, dram: 0.0, cache: at - now };
+            }
+        }
+        self.first.get_or_insert(arrival.at);
         arrival
     }
 

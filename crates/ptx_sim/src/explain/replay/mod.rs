@@ -5,14 +5,15 @@
 //! The cycles between two instructions of a warp are put down to what the second one waited for. Summed over the warps
 //! they are the parts of the time, as a profiler's stall reasons are.
 //!
-//! Not modelled: copies that threads wait for by an mbarrier or a group arrive when they are issued, a block that polls
-//! memory does not wait for the other block, and every barrier is one of all warps of the block.
+//! Not modelled: a block that polls memory, or an mbarrier that other blocks signal, does not wait for them, and every
+//! barrier is one of all warps of the block.
 
 mod access;
 mod cache;
 mod class;
 mod ideal;
 mod memory;
+mod phases;
 mod predicated;
 mod step;
 mod warp;
@@ -27,6 +28,7 @@ use ideal::Ideal;
 pub(super) use ideal::different_sectors;
 use memory::Memory;
 pub(in crate::explain) use memory::Rates;
+use phases::Phases;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use warp::{Running, Warp};
@@ -80,6 +82,8 @@ pub(super) struct Replayed {
     pub ends: Vec<f64>,
     /// Cycle at which memory was idle.
     pub idle: f64,
+    /// Cycle at which the first bulk copy had arrived.
+    pub first: f64,
     /// Cycles of all warps by cause.
     pub causes: [f64; CAUSES],
     /// Cycles in which the units that warps wait for worked, by cause; of several units the busiest one.
@@ -102,7 +106,7 @@ pub(super) fn replay(program: &Program, blocks: &[&BlockTrace], setting: &Settin
     // Blocks that loop are not started again.
     let (start, between) =
         if setting.without == Some(Without::Starts) { (0.0, 0.0) } else { (setting.start, costs.block_cycles) };
-    while let Some(Reverse((Time(now), warp))) = machine.heap.pop() {
+    while let Some(Reverse((Time(now), warp))) = machine.next() {
         let Some(end) = machine.run(now, warp) else { continue };
         ends.push(end);
         if let Some(block) = waiting.next() {
@@ -112,7 +116,8 @@ pub(super) fn replay(program: &Program, blocks: &[&BlockTrace], setting: &Settin
     }
     ends.sort_by(f64::total_cmp);
     let busy = machine.busy(setting.start * ends.len().saturating_sub(1) as f64);
-    Replayed { ends, idle: machine.memory.idle(), causes: machine.causes, busy }
+    let first = machine.memory.first.unwrap_or(0.0);
+    Replayed { ends, idle: machine.memory.idle(), first, causes: machine.causes, busy }
 }
 
 /// A time that orders the queue.
@@ -160,6 +165,7 @@ struct Machine<'t> {
     memory: Memory,
     causes: [f64; CAUSES],
     worked: Worked,
+    phases: Phases,
     warps: Vec<Warp<'t>>,
     running: Vec<Running>,
     /// The warps that can go on, by time.
@@ -183,10 +189,19 @@ impl<'t> Machine<'t> {
             memory: Memory::new(setting.rates, setting.cache_bytes, costs),
             causes: [0.0; CAUSES],
             worked: Worked::default(),
+            phases: Phases::default(),
             warps: Vec::new(),
             running: Vec::new(),
             heap: BinaryHeap::new(),
         }
+    }
+
+    /// The warp that can go on first.
+    fn next(&mut self) -> Option<Reverse<(Time, usize)>> {
+        if self.heap.is_empty() {
+            self.release_stuck();
+        }
+        self.heap.pop()
     }
 
     /// Cycles in which units worked, where starting the blocks took `starts`.
@@ -206,6 +221,7 @@ impl<'t> Machine<'t> {
     /// Starts a block whose place was idle for some cycles.
     fn start(&mut self, block: &'t BlockTrace, at: f64, idle: f64) {
         let number = self.running.len();
+        self.phases.start(number, block);
         self.running.push(Running { live: block.warps.len() as u32, arrived: Vec::new(), end: at });
         for trace in &block.warps {
             self.causes[Cause::Blocks as usize] += idle;

@@ -7,7 +7,7 @@ use super::window::MERGED;
 use super::{Cause, Machine, Time};
 use crate::explain::replay::class::Classes;
 use crate::explain::without::Without;
-use crate::program::{Op, Space};
+use crate::program::{Async, Group, Op, Space};
 use crate::trace::Step;
 use std::cmp::Reverse;
 
@@ -65,6 +65,9 @@ impl Machine<'_> {
                 return None;
             }
             self.execute(index, &step, &class, issued);
+            if self.synchronise(index, &step, issued) {
+                return None;
+            }
         }
     }
 
@@ -98,6 +101,7 @@ impl Machine<'_> {
         }
         let entry = *warp.window.get(warp.next)?;
         let number = warp.base + usize::from(entry & !MERGED);
+        warp.at = number;
         let next = warp.trace.steps.get(number + 1).map(|step| step.pc);
         Some((*warp.trace.steps.get(number)?, entry & MERGED != 0, next))
     }
@@ -183,7 +187,14 @@ impl Machine<'_> {
                 self.worked.exchange += class.busy;
                 Ready::at(issued + class.latency)
             }
-            Unit::Memory => self.access(index, step, issued),
+            Unit::Memory => {
+                let done = self.access(index, step, issued);
+                let op = &self.program.functions[step.function as usize].code[step.pc as usize].op;
+                if matches!(op, Op::Async(op) if matches!(**op, Async::Copy { .. })) {
+                    self.warps[index].copies(Group::Copy).add(done);
+                }
+                done
+            }
             Unit::Fence => {
                 let warp = &mut self.warps[index];
                 warp.free = (issued + self.costs.fence_cycles).max(warp.settled);

@@ -1,6 +1,8 @@
 //! A warp and its block while they are replayed.
 
 use super::memory::Arrival;
+use super::phases::Copies;
+use crate::program::Group;
 use crate::trace::WarpTrace;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -22,6 +24,9 @@ pub(super) struct Warp<'t> {
     pub base: usize,
     pub window: Rc<[u16]>,
     pub next: usize,
+    /// Index of the step that it executes, and of the next one of its signals.
+    pub at: usize,
+    pub signal: usize,
     pub started: f64,
     /// Cycle of the last instruction, and the first cycle at which the next one may be issued.
     pub last: f64,
@@ -34,6 +39,7 @@ pub(super) struct Warp<'t> {
     pub result: Ready,
     /// When all its accesses to memory are complete.
     pub settled: f64,
+    copies: [Copies; 2],
 }
 
 /// When a value is available, and what it waits for until then.
@@ -62,6 +68,8 @@ impl<'t> Warp<'t> {
             base: 0,
             window: Rc::new([]),
             next: 0,
+            at: 0,
+            signal: 0,
             started: at,
             last: at,
             free: at,
@@ -69,7 +77,13 @@ impl<'t> Warp<'t> {
             ready: HashMap::new(),
             result: Ready::default(),
             settled: at,
+            copies: Default::default(),
         }
+    }
+
+    /// Its copies that belong to groups of a kind.
+    pub fn copies(&mut self, group: Group) -> &mut Copies {
+        &mut self.copies[usize::from(group == Group::Bulk)]
     }
 
     /// The cycle at which it ends; instructions that were not recorded are assumed to continue at the same rate.
