@@ -3,6 +3,7 @@
 //! Classes describe SASS, which the PTX does not show. A sum of two 64-bit integers is two instructions, an address
 //! conversion none, and a parameter is an operand in constant memory.
 
+use super::halves::halves;
 use super::predicated::{Body, body};
 use crate::explain::Costs;
 use crate::isa::facts::{Latency, Work};
@@ -64,6 +65,8 @@ impl Classes {
     pub fn of(function: &Function, costs: &Costs) -> Self {
         let uses = Uses::of_all(function);
         let mut classes: Vec<Class> = (0_u32..).zip(&uses).map(|(pc, uses)| class(function, pc, uses, costs)).collect();
+        let moves = halves(function, &uses);
+        classes.iter_mut().zip(moves).filter(|(_, moves)| *moves).for_each(|(class, _)| *class = nothing());
         let bodies: Vec<Option<Body>> = (0_u32..).zip(&uses).map(|(pc, _)| body(function, pc)).collect();
         for (class, _) in classes.iter_mut().zip(&bodies).filter(|(_, body)| body.is_some()) {
             class.holds = 1.0;

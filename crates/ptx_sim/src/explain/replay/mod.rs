@@ -11,6 +11,7 @@
 mod access;
 mod cache;
 mod class;
+mod halves;
 mod ideal;
 mod memory;
 mod phases;
@@ -301,7 +302,7 @@ mod tests {
     }
 
     /// Cycles of blocks of a kernel with this body, and the causes.
-    fn cycles(body: &str, blocks: u32, resident: u32) -> (f64, [f64; CAUSES]) {
+    pub(super) fn cycles(body: &str, blocks: u32, resident: u32) -> (f64, [f64; CAUSES]) {
         let (report, program) = traced(body, blocks);
         let traced = report.traced.expect("a trace");
         let rates = Rates { l2: 1.0, dram: 2.0, line: 3.5, atomic: 100.0, first: 1.0, read: 1.0, written: 1.0 };

@@ -181,3 +181,67 @@ impl Copies {
         latest.unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::cycles;
+    use super::*;
+
+    /// A block whose first thread copies in bulk, and whose warps wait for the copy.
+    fn bulk(bytes: u32, waits: bool) -> String {
+        let wait = "L:\nmbarrier.try_wait.parity.shared.b64 %p2, [%r20], 0;\n@!%p2 bra L;\n";
+        format!(
+            "mov.u32 %r20, 0;\nmov.u32 %r21, 1024;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra W;\n\
+             mbarrier.init.shared.b64 [%r20], 1;\nfence.mbarrier_init.release.cluster;\n\
+             mbarrier.arrive.expect_tx.shared.b64 %rd9, [%r20], {bytes};\n\
+             cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r21], [%rd1], {bytes}, [%r20];\n\
+             W:\nbar.sync 0;\n{}ld.shared.f32 %f1, [%r21];\nst.global.f32 [%rd3+8192], %f1;",
+            if waits { wait } else { "" }
+        )
+    }
+
+    #[test]
+    fn a_bulk_copy_is_waited_for() {
+        let (long, causes) = cycles(&bulk(2048, true), 1, 1);
+        let (short, _) = cycles(&bulk(32, true), 1, 1);
+        let (unused, _) = cycles(&bulk(2048, false), 1, 1);
+        // 63 more sectors take two cycles each, and a latency passes.
+        assert!((110.0..150.0).contains(&(long - short)), "{long} {short}");
+        assert!(long > unused + 500.0, "{long} {unused}");
+        assert!(causes[Cause::Memory as usize] > 100.0 && causes[Cause::Latency as usize] > 500.0, "{causes:?}");
+    }
+
+    #[test]
+    fn arrivals_are_waited_for() {
+        // The first warp waits for an arrival of the last one, which loads something before.
+        let body = |waits: bool| {
+            let wait = "L:\nmbarrier.try_wait.parity.shared.b64 %p2, [%r20], 0;\n@!%p2 bra L;\n";
+            format!(
+                "mov.u32 %r20, 0;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra W;\nmbarrier.init.shared.b64 [%r20], 1;\n\
+                 W:\nbar.sync 0;\nsetp.lt.u32 %p1, %r1, 32;\n@%p1 bra F;\nsetp.ne.u32 %p1, %r1, 96;\n@%p1 bra \
+                 D;\nld.global.u32 %r2, [%rd1+65536];\nadd.u32 %r3, %r2, %r2;\n@!%p1 add.u32 %r4, %r3, %r3;\n\
+                 mbarrier.arrive.shared.b64 %rd9, [%r20];\nbra D;\nF:\n{}{}D:",
+                if waits { wait } else { "" },
+                "add.f32 %f1, %f1, %f2;\n".repeat(100),
+            )
+        };
+        let ((waits, causes), (does_not, _)) = (cycles(&body(true), 1, 1), cycles(&body(false), 1, 1));
+        assert!(waits > does_not + 200.0, "{waits} {does_not}");
+        assert!(causes[Cause::Barriers as usize] > 200.0, "{causes:?}");
+    }
+
+    #[test]
+    fn groups_of_copies_are_waited_for() {
+        let body = |wait: &str| {
+            format!(
+                "mov.u32 %r21, 1024;\nmad.lo.u32 %r21, %r1, 4, %r21;\ncp.async.ca.shared.global [%r21], [%rd3], 4;\n\
+                 cp.async.commit_group;\ncp.async.ca.shared.global [%r21+512], [%rd3+16384], 4;\n\
+                 cp.async.commit_group;\n{wait}\nld.shared.f32 %f1, [%r21];\nst.global.f32 [%rd3+8192], %f1;"
+            )
+        };
+        let time = |wait: &str| cycles(&body(wait), 1, 1).0;
+        let (all, one, none) =
+            (time("cp.async.wait_all;"), time("cp.async.wait_group 1;"), time("cp.async.wait_group 2;"));
+        assert!(all > one && one > none + 500.0, "{all} {one} {none}");
+    }
+}

@@ -13,6 +13,9 @@ use std::rc::Rc;
 const ITERATIONS: u32 = 4;
 const LOADS: usize = 16;
 const LENGTH: usize = 512;
+/// Instructions among which the next one is chosen, and the cycles that ptxas expects a load to take.
+const AHEAD: usize = 64;
+const LOADED: f64 = 30.0;
 /// Mark of an instruction that is part of the one before it, in an order.
 pub(super) const MERGED: u16 = 1 << 15;
 /// 32-bit registers for values that are loaded early.
@@ -158,7 +161,7 @@ fn order(function: &Function, classes: &Classes, pcs: &[u32]) -> Vec<u16> {
             }
         }
     }
-    (0..pcs.len()).for_each(|at| emit(at, &needs, &mut emitted, &mut order));
+    interleave(function, classes, pcs, &needs, &emitted, &mut order);
     order
 }
 
@@ -196,6 +199,51 @@ fn merged(
         }
     }
     found
+}
+
+/// Appends the instructions that are left, as list scheduling orders them: of the next ones the first whose operands are
+/// there, so that independent chains overlap. Accesses, exchanges and jumps keep their order.
+fn interleave(
+    function: &Function,
+    classes: &Classes,
+    pcs: &[u32],
+    needs: &[Vec<usize>],
+    emitted: &[bool],
+    order: &mut Vec<u16>,
+) {
+    let latency = |at: usize| {
+        let op = &function.code[pcs[at] as usize].op;
+        if width(op).is_some() { LOADED } else { classes.classes[pcs[at] as usize].latency }
+    };
+    let mut done: Vec<Option<f64>> = emitted.iter().enumerate().map(|(at, &is)| is.then(|| latency(at))).collect();
+    let mut left: Vec<usize> = (0..pcs.len()).filter(|&at| !emitted[at]).collect();
+    let mut now = 0.0_f64;
+    while !left.is_empty() {
+        let mut best: Option<(usize, f64)> = None;
+        let mut kept = false;
+        for (place, &at) in left.iter().enumerate().take(AHEAD) {
+            let keeps =
+                !matches!(function.code[pcs[at] as usize].op, Op::Pure(..) | Op::ConvertAddress { .. } | Op::Nothing);
+            let first = !(keeps && kept) && (place == 0 || at + 1 < pcs.len());
+            kept |= keeps;
+            let ready = needs[at].iter().try_fold(0.0_f64, |latest, &need| done[need].map(|done| latest.max(done)));
+            let Some(ready) = ready.filter(|_| first) else { continue };
+            if best.is_none_or(|(_, earliest)| ready < earliest) {
+                best = Some((place, ready));
+            }
+            if ready <= now {
+                best = Some((place, ready));
+                break;
+            }
+        }
+        // The first one needs only what stands before it.
+        let (place, ready) = best.unwrap_or((0, now));
+        let at = left.remove(place);
+        now = now.max(ready);
+        done[at] = Some(now + latency(at));
+        now += classes.classes[pcs[at] as usize].slots;
+        order.push(at as u16);
+    }
 }
 
 /// Emits an instruction after those that it needs.
