@@ -171,6 +171,7 @@ fn rates(subject: &Subject<'_>, chosen: &[&BlockTrace], costs: &Costs) -> Rates 
         / chosen.len().max(1) as f64;
     Rates {
         l2: 32.0 / l2,
+        bulk: 32.0 / costs.l2_bytes_per_cycle,
         dram: 32.0 / share,
         line: costs.store_line_cycles.max(costs.store_line_ns * clock * active),
         atomic: subject.atomics_ns(costs) * clock * active / subject.counters.global_atomics.max(1) as f64,

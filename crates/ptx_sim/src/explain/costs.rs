@@ -45,6 +45,11 @@ pub struct Costs {
     pub special_cycles: f64,
     /// Latency of a shuffle or vote: 26 and 17 cycles.
     pub shuffle_cycles: f64,
+    /// Latency of a product of matrices beyond the time in which its tensor core works. Fitted: f64, 33 in all.
+    pub product_cycles: f64,
+    /// Part of the tensor cores' rate that the products of single warps (`mma.sync`) reach, but for f64:
+    /// `docs/results/h200`.
+    pub warp_product_share: f64,
     /// A block barrier once all warps have arrived. Fitted; warps that only meet take 12.6 cycles and 2 for each warp.
     pub barrier_cycles: f64,
     /// Time of a multiprocessor's barrier unit for one warp. Fitted.
@@ -109,6 +114,8 @@ impl Default for Costs {
             branch_cycles: 4.0,
             fence_cycles: 500.0,
             shuffle_cycles: 24.0,
+            product_cycles: 17.0,
+            warp_product_share: 0.62,
             barrier_cycles: 26.0,
             barrier_warp_cycles: 1.0,
             shared_cycles: 24.0,

@@ -85,9 +85,10 @@ fn why(cause: Cause, subject: &Subject<'_>, costs: &Costs) -> String {
             occupancy.warps
         ),
         Cause::Cache => format!(
-            "{} sectors in {} requests",
+            "{} sectors in {} requests{}",
             counters.global_sectors + counters.global_atomic_sectors,
-            counters.global_requests
+            counters.global_requests,
+            if traced.copies > 0 { format!(", and {} bulk copies", traced.copies) } else { String::new() }
         ),
         Cause::Issue => {
             format!("{} warp instructions, 4 a cycle on each multiprocessor", counters.warp_instructions)

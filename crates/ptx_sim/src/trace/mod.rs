@@ -31,8 +31,8 @@ pub struct Trace {
     pub every: u32,
     /// Maximum number of recorded warps; the first block and the last one are always recorded.
     pub warps: u32,
-    /// Maximum number of recorded instructions per warp, up to eight times as many where few warps are recorded; further
-    /// ones are only counted.
+    /// Maximum number of recorded instructions per warp, up to eight times as many where few warps are recorded;
+    /// further ones are only counted.
     pub steps: u32,
 }
 

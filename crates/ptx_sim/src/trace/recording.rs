@@ -1,7 +1,7 @@
 //! Blocks that are recorded instruction by instruction.
 
 use super::Trace;
-use super::signals::{Signal, Signals};
+use super::signals::{Signal, Signals, acquire};
 use crate::observe::{AccessKind, BlockShape, Bypass, Range, Site, Touch, Variable};
 use crate::program::{Order, Space};
 use crate::registers::LANES;
@@ -57,9 +57,10 @@ pub struct WarpTrace {
 }
 
 impl WarpTrace {
-    /// Whether there were more instructions than are recorded.
-    pub(super) fn is_full(&self) -> bool {
-        self.full
+    /// Index of the last instruction, if it was recorded.
+    fn last_step(&self) -> Option<u32> {
+        let last = self.steps.len().checked_sub(1).filter(|_| !self.full)?;
+        Some(last as u32)
     }
 }
 
@@ -244,19 +245,21 @@ impl Recording {
         let warp = range.warp as usize;
         if let (Some(trace), Some(polls)) = (self.warps.get_mut(warp), self.polls.get_mut(warp)) {
             polls.clear();
-            self.signals.issue(trace, range);
+            let step = trace.last_step();
+            self.signals.issue(&mut trace.signals, step, range);
         }
     }
 
     pub(super) fn range(&mut self, range: &Range) {
         if let Some(trace) = self.warps.get_mut(range.warp as usize) {
-            self.signals.range(trace, self.number, range);
+            self.signals.range(&mut trace.signals, self.number, range);
         }
     }
 
     pub(super) fn release(&mut self, warp: u32, variable: Variable) {
         if let Some(trace) = self.warps.get_mut(warp as usize) {
-            self.signals.release(trace, self.number, variable);
+            let step = trace.last_step();
+            self.signals.release(&mut trace.signals, step, self.number, variable);
         }
     }
 
@@ -264,7 +267,8 @@ impl Recording {
         let warp = warp as usize;
         if let (Some(trace), Some(polls)) = (self.warps.get_mut(warp), self.polls.get_mut(warp)) {
             polls.clear();
-            self.signals.acquire(trace, self.number, variable);
+            let step = trace.last_step();
+            acquire(&mut trace.signals, step, self.number, variable);
         }
     }
 

@@ -1,10 +1,9 @@
 //! What the recorded instructions of a warp do to mbarriers, and their bulk copies.
 //!
-//! A copy becomes known in two parts: the instruction when it is issued, and the memory that it moves and the phase that
-//! it signals when the simulator carries it out, which may be much later. Copies of one instruction by one warp are
-//! carried out in the order in which they were issued.
+//! A copy becomes known in two parts: the instruction when it is issued, and the memory that it moves and the phase
+//! that it signals when the simulator carries it out, which may be much later. Copies of one instruction by one warp
+//! are carried out in the order in which they were issued.
 
-use super::recording::WarpTrace;
 use crate::observe::{AccessKind, Completes, Range, Site, Variable};
 use crate::program::Space;
 
@@ -37,7 +36,7 @@ pub enum Act {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Signal {
-    /// Index of the instruction in [`WarpTrace::steps`].
+    /// Index of the instruction in [`WarpTrace::steps`](super::WarpTrace::steps).
     pub step: u32,
     /// The act.
     pub act: Act,
@@ -54,7 +53,7 @@ pub struct Signal {
 struct Open {
     site: Site,
     warp: u32,
-    /// Its index in [`WarpTrace::signals`].
+    /// Its index among the warp's signals.
     signal: usize,
     started: bool,
 }
@@ -69,57 +68,52 @@ pub(super) struct Signals {
 
 impl Signals {
     /// A warp issues a copy, which may be announced for each of its ranges.
-    pub fn issue(&mut self, trace: &mut WarpTrace, range: &Range) {
-        if trace.is_full() || matches!(range.completes, Completes::Warpgroup { .. }) {
+    /// `step` is the index of the warp's last instruction, if that was recorded.
+    pub fn issue(&mut self, signals: &mut Vec<Signal>, step: Option<u32>, range: &Range) {
+        if matches!(range.completes, Completes::Warpgroup { .. }) {
             return;
         }
-        let Some(step) = trace.steps.len().checked_sub(1) else { return };
-        if trace.signals.last().is_some_and(|last| last.step == step as u32 && last.act == Act::Copies) {
+        let Some(step) = step else { return };
+        if signals.last().is_some_and(|last| last.step == step && last.act == Act::Copies) {
             return;
         }
-        self.open.push(Open { site: range.site, warp: range.warp, signal: trace.signals.len(), started: false });
-        trace.signals.push(Signal {
-            step: step as u32,
-            act: Act::Copies,
-            phase: None,
-            reads: Vec::new(),
-            writes: Vec::new(),
-        });
+        self.open.push(Open { site: range.site, warp: range.warp, signal: signals.len(), started: false });
+        signals.push(Signal { step, act: Act::Copies, phase: None, reads: Vec::new(), writes: Vec::new() });
     }
 
     /// A copy of the block with this number accesses memory.
-    pub fn range(&mut self, trace: &mut WarpTrace, block: u64, range: &Range) {
-        let signals = match range.completes {
+    pub fn range(&mut self, signals: &mut [Signal], block: u64, range: &Range) {
+        let owner = match range.completes {
             Completes::Mbarrier { owner, .. } => Some(owner),
             Completes::Group => None,
             Completes::Warpgroup { .. } => return,
         };
-        if signals.is_some_and(|owner| owner != block) {
+        if owner.is_some_and(|owner| owner != block) {
             // The copy for another block of the cluster.
             self.current = Some(None);
             return;
         }
         let of = |open: &Open| (open.site, open.warp) == (range.site, range.warp);
-        if signals.is_none() && range.kind == AccessKind::Load {
+        if owner.is_none() && range.kind == AccessKind::Load {
             // The copy before is complete: nothing else says so.
             if let Some(before) = self.open.iter().position(|open| of(open) && open.started) {
                 self.open.remove(before);
             }
         }
         let found = self.open.iter_mut().find(|open| of(open));
-        if signals.is_some() {
+        if owner.is_some() {
             self.current = Some(found.as_deref().copied());
         }
         let Some(open) = found else { return };
         open.started = true;
-        let Some(signal) = trace.signals.get_mut(open.signal).filter(|_| range.space == Space::Global) else { return };
+        let Some(signal) = signals.get_mut(open.signal).filter(|_| range.space == Space::Global) else { return };
         let first = range.start / SECTOR;
         let count = (range.start + range.bytes.max(1) - 1) / SECTOR - first + 1;
         if range.kind == AccessKind::Load { &mut signal.reads } else { &mut signal.writes }.push((first, count));
     }
 
     /// A warp, or one of its copies, contributes to a phase.
-    pub fn release(&mut self, trace: &mut WarpTrace, block: u64, variable: Variable) {
+    pub fn release(&mut self, signals: &mut Vec<Signal>, step: Option<u32>, block: u64, variable: Variable) {
         let Some(phase) = own(variable, block) else {
             self.current = None;
             return;
@@ -127,20 +121,20 @@ impl Signals {
         match self.current.take() {
             Some(Some(copy)) => {
                 self.open.retain(|open| (open.warp, open.signal) != (copy.warp, copy.signal));
-                if let Some(signal) = trace.signals.get_mut(copy.signal) {
+                if let Some(signal) = signals.get_mut(copy.signal) {
                     signal.phase = Some(phase);
                 }
             }
             Some(None) => {}
-            None => add(trace, Act::Arrives, phase),
+            None => add(signals, step, Act::Arrives, phase),
         }
     }
+}
 
-    /// A warp has waited for a phase.
-    pub fn acquire(&mut self, trace: &mut WarpTrace, block: u64, variable: Variable) {
-        if let Some(phase) = own(variable, block) {
-            add(trace, Act::Waits, phase);
-        }
+/// A warp has waited for a phase.
+pub(super) fn acquire(signals: &mut Vec<Signal>, step: Option<u32>, block: u64, variable: Variable) {
+    if let Some(phase) = own(variable, block) {
+        add(signals, step, Act::Waits, phase);
     }
 }
 
@@ -153,16 +147,10 @@ fn own(variable: Variable, block: u64) -> Option<Phase> {
 }
 
 /// Adds an act of the last instruction, once for all its lanes.
-fn add(trace: &mut WarpTrace, act: Act, phase: Phase) {
-    let Some(step) = trace.steps.len().checked_sub(1).filter(|_| !trace.is_full()) else { return };
-    let known = |last: &Signal| (last.step, last.act, last.phase) == (step as u32, act, Some(phase));
-    if !trace.signals.last().is_some_and(known) {
-        trace.signals.push(Signal {
-            step: step as u32,
-            act,
-            phase: Some(phase),
-            reads: Vec::new(),
-            writes: Vec::new(),
-        });
+fn add(signals: &mut Vec<Signal>, step: Option<u32>, act: Act, phase: Phase) {
+    let Some(step) = step else { return };
+    let phase = Some(phase);
+    if !signals.last().is_some_and(|last| (last.step, last.act, last.phase) == (step, act, phase)) {
+        signals.push(Signal { step, act, phase, reads: Vec::new(), writes: Vec::new() });
     }
 }

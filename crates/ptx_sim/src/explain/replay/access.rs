@@ -2,7 +2,7 @@
 
 use super::Machine;
 use super::memory::Arrival;
-use super::warp::{Ready, Source};
+use super::ready::{Ready, Source};
 use crate::explain::without::Without;
 use crate::program::{Op, Order, Space};
 use crate::trace::Step;

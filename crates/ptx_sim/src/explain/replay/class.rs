@@ -7,7 +7,10 @@ use super::halves::halves;
 use super::predicated::{Body, body};
 use crate::explain::Costs;
 use crate::isa::facts::{Latency, Work};
-use crate::program::{Async, BarrierKind, Collective, Function, Op, Order, Preset, Scope, Space, Uses};
+use crate::isa::matrix::{Element, Multiply};
+use crate::program::{
+    Async, BarrierKind, Collective, Function, MatrixKind, Op, Order, Preset, Scope, Space, Uses, Warpgroup,
+};
 use crate::registers::File;
 
 /// The unit that executes an instruction.
@@ -28,11 +31,12 @@ pub(super) enum Unit {
 }
 
 /// Queues of arithmetic units in a partition.
-pub(super) const QUEUES: usize = 4;
+pub(super) const QUEUES: usize = 5;
 const SINGLE: usize = 0;
 const DOUBLE: usize = 1;
 const INTEGER: usize = 2;
 const SPECIAL: usize = 3;
+pub(super) const TENSOR: usize = 4;
 
 /// The cost class of an instruction.
 #[derive(Clone, Copy, Debug)]
@@ -124,8 +128,32 @@ fn class(function: &Function, pc: u32, uses: &Uses, costs: &Costs) -> Class {
             Async::Copy { .. } | Async::Bulk { .. } | Async::Tensor { .. } | Async::Remote { .. } => unit(Unit::Memory),
             _ => unit(Unit::Arithmetic(INTEGER)),
         },
+        Op::Matrix(matrix) => match &matrix.kind {
+            MatrixKind::Multiply(product) => {
+                let share = if product.a == Element::F64 { 1.0 } else { costs.warp_product_share };
+                let busy = product_cycles(product) / share;
+                Class { busy, latency: busy + costs.product_cycles, ..unit(Unit::Arithmetic(TENSOR)) }
+            }
+            MatrixKind::Transpose => Class { latency: costs.shuffle_cycles, ..unit(Unit::Exchange) },
+            _ => unit(Unit::Memory),
+        },
+        Op::Warpgroup(Warpgroup::Multiply(product)) => {
+            // Its sums are in registers once a wait says so; products that add to them follow without a gap.
+            Class { busy: product_cycles(&product.shape), latency: 0.0, ..unit(Unit::Arithmetic(TENSOR)) }
+        }
         _ => arithmetic(function, facts.work, facts.latency, uses, costs),
     }
+}
+
+/// Cycles that the tensor core of a partition works on a warp's product: an H100's rates.
+fn product_cycles(product: &Multiply) -> f64 {
+    let operations = match product.a {
+        Element::F64 => 64.0,
+        Element::Tf32 => 512.0,
+        Element::F16 | Element::Bf16 => 1024.0,
+        _ => 2048.0,
+    };
+    2.0 * (product.m * product.n * product.k) as f64 / operations
 }
 
 fn nothing() -> Class {
@@ -146,7 +174,6 @@ fn arithmetic(function: &Function, work: Work, latency: Latency, uses: &Uses, co
             Class { slots: 2.0, ..of(INTEGER, 2.0 * costs.integer_busy, costs.alu_cycles + 2.0) }
         }
         Work::Integer(_) => of(INTEGER, costs.integer_busy, costs.alu_cycles),
-        Work::Product => of(SPECIAL, 16.0, 33.0),
-        Work::None => of(INTEGER, costs.integer_busy, costs.alu_cycles),
+        Work::Product | Work::None => of(INTEGER, costs.integer_busy, costs.alu_cycles),
     }
 }

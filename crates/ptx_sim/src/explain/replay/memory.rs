@@ -10,6 +10,8 @@ use std::collections::HashSet;
 pub(in crate::explain) struct Rates {
     /// Cycles per sector from the second-level cache.
     pub l2: f64,
+    /// The same for bulk copies, which ask for whole lines: measured.
+    pub bulk: f64,
     /// Cycles per sector from device memory.
     pub dram: f64,
     /// Cycles per line of a store.
@@ -112,7 +114,7 @@ impl Memory {
                 arrival.at = arrival.at.max(at);
                 continue;
             }
-            let one = self.miss(self.requests, sector);
+            let one = self.miss(self.requests, sector, self.rates.l2);
             if cached {
                 self.cache.insert(sector, one.at);
             }
@@ -127,7 +129,7 @@ impl Memory {
     pub fn copy(&mut self, now: f64, reads: &[(u64, u64)], writes: &[(u64, u64)]) -> Arrival {
         let mut arrival = Arrival { at: now, dram: 0.0, cache: 0.0 };
         for sector in reads.iter().flat_map(|&(first, count)| first..first + count) {
-            let one = self.miss(now, sector);
+            let one = self.miss(now, sector, self.rates.bulk);
             if one.at > arrival.at {
                 arrival = one;
             }
@@ -143,10 +145,10 @@ impl Memory {
         arrival
     }
 
-    fn miss(&mut self, now: f64, sector: u64) -> Arrival {
+    fn miss(&mut self, now: f64, sector: u64, rate: f64) -> Arrival {
         let start = self.l2.max(now);
-        self.l2 = start + self.rates.l2;
-        self.worked.l2 += self.rates.l2;
+        self.l2 = start + rate;
+        self.worked.l2 += rate;
         let cache = start - now;
         self.owed += if self.read.insert(sector) { self.rates.first } else { 0.0 };
         if self.owed < 0.999_999 {

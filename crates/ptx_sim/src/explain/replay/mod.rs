@@ -11,11 +11,13 @@
 mod access;
 mod cache;
 mod class;
+mod copies;
 mod halves;
 mod ideal;
 mod memory;
 mod phases;
 mod predicated;
+mod ready;
 mod step;
 mod warp;
 mod window;
@@ -305,7 +307,8 @@ mod tests {
     pub(super) fn cycles(body: &str, blocks: u32, resident: u32) -> (f64, [f64; CAUSES]) {
         let (report, program) = traced(body, blocks);
         let traced = report.traced.expect("a trace");
-        let rates = Rates { l2: 1.0, dram: 2.0, line: 3.5, atomic: 100.0, first: 1.0, read: 1.0, written: 1.0 };
+        let rates =
+            Rates { l2: 1.0, bulk: 1.0, dram: 2.0, line: 3.5, atomic: 100.0, first: 1.0, read: 1.0, written: 1.0 };
         let setting = Setting { resident, start: 10.0, cache_bytes: 1 << 16, rates, without: None };
         let recorded: Vec<&BlockTrace> = traced.blocks.iter().collect();
         let replayed = replay(&program, &recorded, &setting, &Costs::default());

@@ -3,10 +3,11 @@
 //! How many arrivals and copies a phase has is counted in the trace, so that the replay needs no counters of its own. A
 //! phase without any, because other blocks of the cluster signal it, is not waited for.
 
+use super::class::TENSOR;
 use super::memory::Arrival;
-use super::warp::{Ready, Source};
+use super::ready::{Ready, Source};
 use super::{Cause, Machine, Time};
-use crate::program::{Async, Group, Op};
+use crate::program::{Async, Group, Op, Warpgroup};
 use crate::trace::{Act, BlockTrace, Phase, Step};
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -41,8 +42,13 @@ impl Phases {
 impl Machine<'_> {
     /// Carries out what a step does to mbarriers and groups of copies; returns whether the warp has to wait for others.
     pub(super) fn synchronise(&mut self, index: usize, step: &Step, issued: f64) -> bool {
-        let Op::Async(op) = &self.program.functions[step.function as usize].code[step.pc as usize].op else {
-            return false;
+        let op = match &self.program.functions[step.function as usize].code[step.pc as usize].op {
+            Op::Async(op) => op,
+            Op::Warpgroup(op) => {
+                self.multiply(index, op);
+                return false;
+            }
+            _ => return false,
         };
         let mut waits = None;
         let trace = self.warps[index].trace;
@@ -88,6 +94,23 @@ impl Machine<'_> {
         false
     }
 
+    /// Carries out what an instruction of a warpgroup does beyond being issued.
+    fn multiply(&mut self, index: usize, op: &Warpgroup) {
+        let warp = &mut self.warps[index];
+        match op {
+            Warpgroup::Fence => {}
+            Warpgroup::Multiply(_) => {
+                let done = Ready::at(self.queues[warp.partition][TENSOR] + self.costs.product_cycles);
+                warp.products.add(Ready { from: Source::Product, ..done });
+            }
+            Warpgroup::Commit => warp.products.commit(),
+            Warpgroup::Wait { pending } => {
+                let ready = warp.products.wait(*pending, false);
+                self.resume(index, ready);
+            }
+        }
+    }
+
     /// Adds an arrival or the bytes of a copy to a phase.
     fn contribute(&mut self, index: usize, phase: Phase, ready: Ready) {
         let Some(state) = self.phases.states.get_mut(&(self.warps[index].block, phase)) else { return };
@@ -109,7 +132,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Lets the warps go on that wait for a phase which will not be complete, because the trace does not have all of it.
+    /// Lets the warps go on that wait for a phase which will not be complete, because the trace does not have all of
+    /// it.
     pub(super) fn release_stuck(&mut self) {
         if self.phases.waiting == 0 {
             return;
@@ -140,45 +164,17 @@ impl Machine<'_> {
             gap -= part;
             self.causes[cause as usize] += part;
         };
-        if ready.from == Source::Memory {
-            blame(Cause::Memory, dram);
-            blame(Cause::Cache, cache);
-            blame(Cause::Latency, f64::INFINITY);
-        } else {
-            blame(Cause::Barriers, f64::INFINITY);
+        match ready.from {
+            Source::Memory => {
+                blame(Cause::Memory, dram);
+                blame(Cause::Cache, cache);
+                blame(Cause::Latency, f64::INFINITY);
+            }
+            Source::Product => blame(Cause::Arithmetic, f64::INFINITY),
+            _ => blame(Cause::Barriers, f64::INFINITY),
         }
         (warp.last, warp.blamed) = (at, at);
         warp.free = warp.free.max(at);
-    }
-}
-
-/// Copies of a warp that belong to groups.
-#[derive(Debug, Default)]
-pub(super) struct Copies {
-    /// The last one that was issued since the last group.
-    open: Ready,
-    groups: Vec<Ready>,
-}
-
-impl Copies {
-    pub fn add(&mut self, ready: Ready) {
-        if ready.arrival.at > self.open.arrival.at {
-            self.open = ready;
-        }
-    }
-
-    fn commit(&mut self) {
-        self.groups.push(std::mem::take(&mut self.open));
-    }
-
-    /// When all groups but the newest `pending` are complete; with `all` those that are not committed, too.
-    fn wait(&mut self, pending: u32, all: bool) -> Ready {
-        if all {
-            self.commit();
-        }
-        let complete = if all { self.groups.len() } else { self.groups.len().saturating_sub(pending as usize) };
-        let latest = self.groups.drain(..complete).max_by(|a, b| a.arrival.at.total_cmp(&b.arrival.at));
-        latest.unwrap_or_default()
     }
 }
 

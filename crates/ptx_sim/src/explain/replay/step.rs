@@ -2,7 +2,7 @@
 
 use super::class::{Class, Unit};
 use super::predicated::Body;
-use super::warp::{Ready, Source};
+use super::ready::{Ready, Source};
 use super::window::MERGED;
 use super::{Cause, Machine, Time};
 use crate::explain::replay::class::Classes;
@@ -170,6 +170,7 @@ impl Machine<'_> {
             }
             Source::Shared => blame(Cause::Shared, arrival.cache),
             Source::Atomic => blame(Cause::Atomics, arrival.cache),
+            Source::Product => blame(Cause::Arithmetic, f64::INFINITY),
         }
         blame(Cause::Latency, f64::INFINITY);
     }

@@ -1,7 +1,7 @@
 //! A warp and its block while they are replayed.
 
-use super::memory::Arrival;
-use super::phases::Copies;
+use super::copies::Copies;
+use super::ready::Ready;
 use crate::program::Group;
 use crate::trace::WarpTrace;
 use std::collections::HashMap;
@@ -40,23 +40,7 @@ pub(super) struct Warp<'t> {
     /// When all its accesses to memory are complete.
     pub settled: f64,
     copies: [Copies; 2],
-}
-
-/// When a value is available, and what it waits for until then.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ready {
-    pub arrival: Arrival,
-    pub from: Source,
-}
-
-/// Where a value comes from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Source {
-    #[default]
-    Arithmetic,
-    Memory,
-    Shared,
-    Atomic,
+    pub products: Copies,
 }
 
 impl<'t> Warp<'t> {
@@ -78,6 +62,7 @@ impl<'t> Warp<'t> {
             result: Ready::default(),
             settled: at,
             copies: Default::default(),
+            products: Copies::default(),
         }
     }
 
@@ -90,12 +75,5 @@ impl<'t> Warp<'t> {
     pub fn end(&self) -> f64 {
         let recorded = self.trace.steps.len().max(1) as f64;
         self.started + (self.last - self.started) * (self.trace.total as f64 / recorded).max(1.0)
-    }
-}
-
-impl Ready {
-    /// A value that arithmetic computes.
-    pub fn at(at: f64) -> Self {
-        Self { arrival: Arrival { at, ..Arrival::default() }, from: Source::Arithmetic }
     }
 }

@@ -1,6 +1,6 @@
 //! The order of instructions in machine code. ptxas moves loads to the front of a stretch of code without jumps, so
-//! that their latencies overlap, and unrolls short loops over a counter by four; a warp's recorded instructions are in
-//! the order of the PTX.
+//! that their latencies overlap, interleaves chains of arithmetic, and unrolls short loops over a counter by four; a
+//! warp's recorded instructions are in the order of the PTX.
 
 use super::class::Classes;
 use crate::program::{Function, Op, Order, Space};
@@ -13,8 +13,9 @@ use std::rc::Rc;
 const ITERATIONS: u32 = 4;
 const LOADS: usize = 16;
 const LENGTH: usize = 512;
-/// Instructions among which the next one is chosen, and the cycles that ptxas expects a load to take.
-const AHEAD: usize = 64;
+/// Instructions among which the next one is chosen, and the cycles that loads are scheduled for. Fitted to the rungs:
+/// with 64 instructions, chains overlap that ptxas leaves apart.
+const AHEAD: usize = 12;
 const LOADED: f64 = 30.0;
 /// Mark of an instruction that is part of the one before it, in an order.
 pub(super) const MERGED: u16 = 1 << 15;
@@ -201,7 +202,7 @@ fn merged(
     found
 }
 
-/// Appends the instructions that are left, as list scheduling orders them: of the next ones the first whose operands are
+/// Appends the instructions that are left as list scheduling orders them: of the next ones the first whose operands are
 /// there, so that independent chains overlap. Accesses, exchanges and jumps keep their order.
 fn interleave(
     function: &Function,
@@ -211,37 +212,32 @@ fn interleave(
     emitted: &[bool],
     order: &mut Vec<u16>,
 ) {
-    let latency = |at: usize| {
-        let op = &function.code[pcs[at] as usize].op;
-        if width(op).is_some() { LOADED } else { classes.classes[pcs[at] as usize].latency }
-    };
-    let mut done: Vec<Option<f64>> = emitted.iter().enumerate().map(|(at, &is)| is.then(|| latency(at))).collect();
+    let op = |at: usize| &function.code[pcs[at] as usize].op;
+    let class = |at: usize| classes.classes[pcs[at] as usize];
+    let latency = |at: usize| if width(op(at)).is_some() { LOADED } else { class(at).latency };
+    let moves = |at: usize| matches!(op(at), Op::Pure(..) | Op::ConvertAddress { .. } | Op::Nothing);
+    let mut done: Vec<Option<f64>> = (0..pcs.len()).map(|at| emitted[at].then(|| latency(at))).collect();
     let mut left: Vec<usize> = (0..pcs.len()).filter(|&at| !emitted[at]).collect();
     let mut now = 0.0_f64;
     while !left.is_empty() {
-        let mut best: Option<(usize, f64)> = None;
-        let mut kept = false;
-        for (place, &at) in left.iter().enumerate().take(AHEAD) {
-            let keeps =
-                !matches!(function.code[pcs[at] as usize].op, Op::Pure(..) | Op::ConvertAddress { .. } | Op::Nothing);
-            let first = !(keeps && kept) && (place == 0 || at + 1 < pcs.len());
-            kept |= keeps;
-            let ready = needs[at].iter().try_fold(0.0_f64, |latest, &need| done[need].map(|done| latest.max(done)));
-            let Some(ready) = ready.filter(|_| first) else { continue };
-            if best.is_none_or(|(_, earliest)| ready < earliest) {
-                best = Some((place, ready));
-            }
-            if ready <= now {
-                best = Some((place, ready));
-                break;
+        // The first one needs only what stands before it.
+        let (mut place, mut ready, mut kept) = (0, f64::INFINITY, false);
+        for (candidate, &at) in left.iter().enumerate().take(AHEAD) {
+            // The last one ends the stretch.
+            let may = (moves(at) || !kept) && (candidate == 0 || at + 1 < pcs.len());
+            kept |= !moves(at);
+            let operands = needs[at].iter().try_fold(0.0_f64, |latest, &need| Some(latest.max(done[need]?)));
+            if let Some(operands) = operands.filter(|&operands| may && operands < ready) {
+                (place, ready) = (candidate, operands);
+                if operands <= now {
+                    break;
+                }
             }
         }
-        // The first one needs only what stands before it.
-        let (place, ready) = best.unwrap_or((0, now));
         let at = left.remove(place);
-        now = now.max(ready);
+        now = if ready.is_finite() { now.max(ready) } else { now };
         done[at] = Some(now + latency(at));
-        now += classes.classes[pcs[at] as usize].slots;
+        now += class(at).slots;
         order.push(at as u16);
     }
 }
@@ -282,6 +278,18 @@ mod tests {
         assert_eq!(ordered(&pairs.replace(".nc", "")), [0, 1, 2, 3, 4, 5]);
         let address = "st.shared.f32 [%r1], %f0;\nadd.s64 %rd3, %rd1, 4;\nld.global.f32 %f1, [%rd3];";
         assert_eq!(ordered(address), [1, 2, 0]);
+    }
+
+    #[test]
+    fn independent_chains_are_interleaved() {
+        let chain = |k: u32| format!("add.f32 %f{k}, %f{k}, %f8;\n").repeat(3);
+        assert_eq!(ordered(&format!("{}{}", chain(1), chain(2))), [0, 3, 1, 4, 2, 5]);
+        // Stores keep their order, whatever they wait for.
+        let stores = "add.f32 %f1, %f1, %f8;\nst.global.f32 [%rd1], %f1;\nst.global.f32 [%rd1+4], %f2;";
+        assert_eq!(ordered(stores), [0, 1, 2]);
+        // What is near is chosen, not the whole stretch.
+        let far = format!("{}{}", "add.f32 %f1, %f1, %f8;\n".repeat(40), chain(2));
+        assert_eq!(ordered(&far)[..4], [0, 1, 2, 3]);
     }
 
     #[test]
