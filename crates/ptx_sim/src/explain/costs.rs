@@ -47,8 +47,8 @@ pub struct Costs {
     pub shuffle_cycles: f64,
     /// Latency of a product of matrices beyond the time in which its tensor core works. Fitted: f64, 33 in all.
     pub product_cycles: f64,
-    /// Part of the tensor cores' rate that the products of single warps (`mma.sync`) reach, but for f64:
-    /// `docs/results/h200`.
+    /// Part of the tensor cores' rate that the products of single warps (`mma.sync`) reach, but for f64. Not measured
+    /// here: W. Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture" (2024), 63 % on an H100.
     pub warp_product_share: f64,
     /// A block barrier once all warps have arrived. Fitted; warps that only meet take 12.6 cycles and 2 for each warp.
     pub barrier_cycles: f64,

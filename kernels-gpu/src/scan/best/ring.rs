@@ -147,7 +147,7 @@ impl<'a, T: Number> Block<'a, T> {
                 self.add_up::<O, W>(warp - WARPS);
             } else if warp == 2 * WARPS {
                 self.look_back::<O>();
-            } else if tid % WARP == 0 {
+            } else if tid.is_multiple_of(WARP) {
                 self.copy();
             }
         }
