@@ -112,6 +112,7 @@ inline Spread per_step(double steps, const std::function<void(int, long long*)>&
 void raise_clocks();
 void launches();
 void units();
+void products();
 void barriers();
 void latencies();
 void bandwidths();

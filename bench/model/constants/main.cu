@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
     raise_clocks();
     launches();
     units();
+    products();
     barriers();
     latencies();
     bandwidths();
