@@ -349,7 +349,8 @@ mod tests {
              0;\n{body}\nret;\n}}\n"
         );
         let program = Program::parse(&text).expect("PTX");
-        let trace = Trace { steps, ..Trace::default() };
+        // Room for the warps of two blocks, so that none of them may have more steps.
+        let trace = Trace { steps, warps: 4, ..Trace::default() };
         let mut machine = Machine::new(Config { trace: Some(trace), ..Config::default() });
         let memory = machine.alloc(256, "a").expect("memory");
         machine.fill(memory, 0, 256).expect("memory");
@@ -383,6 +384,22 @@ mod tests {
             );
             assert_eq!(accesses(&warps(&body, 1 << 10)[1]), 8, "{space}");
         }
+    }
+
+    #[test]
+    fn few_warps_have_more_steps() {
+        let shape = |blocks: u32, warps: u32| BlockShape {
+            ticket: 0,
+            cluster: 0,
+            grid: [blocks, 1, 1],
+            block: [0; 3],
+            threads: [32 * warps, 1, 1],
+            warps,
+            shared_bytes: 0,
+        };
+        let steps = |blocks, warps| Trace { every: 132, warps: 192, steps: 100 }.steps(&shape(blocks, warps));
+        // Two blocks of 16 warps are recorded, then 12 of 16, and two of two.
+        assert_eq!((steps(132, 16), steps(132 * 11, 16), steps(132, 2)), (600, 100, 800));
     }
 
     #[test]
