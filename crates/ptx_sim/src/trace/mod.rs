@@ -4,6 +4,7 @@
 
 mod atomics;
 mod footprint;
+mod polls;
 mod recording;
 mod signals;
 

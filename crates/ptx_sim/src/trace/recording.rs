@@ -1,6 +1,7 @@
 //! Blocks that are recorded instruction by instruction.
 
 use super::Trace;
+use super::polls::{Effect, Poll, repeats};
 use super::signals::{Signal, Signals, acquire};
 use crate::observe::{AccessKind, BlockShape, Bypass, Range, Site, Touch, Variable};
 use crate::program::{Order, Space};
@@ -8,27 +9,6 @@ use crate::registers::LANES;
 
 /// Bytes per sector.
 const SECTOR: u64 = 32;
-
-/// A load that may be a poll.
-#[derive(Clone, Copy, Debug)]
-struct Poll {
-    /// Function, instruction, lanes and the sum of their addresses.
-    key: (u32, u32, u32, u64),
-    /// Index of the step; that of none if it was not recorded.
-    at: usize,
-    /// Number of instructions executed so far.
-    total: u64,
-}
-
-impl Poll {
-    /// Whether the other one is a later round. A step that has just got its access is not.
-    fn is_before(&self, other: &Self) -> bool {
-        self.key == other.key && (self.at < other.at || other.at == usize::MAX)
-    }
-}
-
-/// Limit on the loads of a loop that are recognised as polls.
-const MOST_POLLS: usize = 64;
 
 /// A recorded block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,18 +65,6 @@ pub struct Step {
     effect: Effect,
     /// Sum of the lanes' addresses, by which repeated polls are known.
     place: u64,
-}
-
-/// What an access means for the search for polls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Effect {
-    /// Nothing.
-    #[default]
-    None,
-    /// A load that may see another thread's store: a loop of these alone waits for that thread.
-    Polls,
-    /// A change of memory.
-    Changes,
 }
 
 impl Step {
@@ -290,29 +258,6 @@ fn drop_repeated(trace: &mut WarpTrace, polls: &mut Vec<Poll>) {
     if let Some(earlier) = repeats(polls, step.effect, poll) {
         trace.total -= (poll.at - earlier.at) as u64;
         trace.steps.truncate(earlier.at + 1);
-    }
-}
-
-/// Returns the earlier round of a poll, after which nothing counts. With another effect there is none.
-fn repeats(polls: &mut Vec<Poll>, effect: Effect, poll: Poll) -> Option<Poll> {
-    match effect {
-        Effect::None => None,
-        Effect::Changes => {
-            polls.clear();
-            None
-        }
-        Effect::Polls => match polls.iter().position(|earlier| earlier.is_before(&poll)) {
-            Some(found) => {
-                polls.truncate(found + 1);
-                polls.last().copied()
-            }
-            None => {
-                if polls.len() < MOST_POLLS {
-                    polls.push(poll);
-                }
-                None
-            }
-        },
     }
 }
 
