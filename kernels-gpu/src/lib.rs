@@ -39,6 +39,7 @@ pub mod number;
 pub mod operator;
 #[cfg(feature = "ladders")]
 pub mod picture;
+mod position;
 #[cfg(feature = "ladders")]
 pub mod print;
 pub mod reduce;

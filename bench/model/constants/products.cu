@@ -4,39 +4,21 @@
 constexpr int STEPS = 16;
 
 // Products that add to their own sums, so that none starts before the one before it has ended.
-struct F16 {
-    using Sum = float;
-    static __device__ void step(Sum (&d)[4]) {
-        unsigned a[4] = {0x3c003c00, 0x3c003c00, 0x3c003c00, 0x3c003c00}, b[2] = {0, 0};
-        asm volatile(
-            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-            "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-            : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-    }
-};
-struct Tf32 {
-    using Sum = float;
-    static __device__ void step(Sum (&d)[4]) {
-        unsigned a[4] = {0x3f800000, 0x3f800000, 0x3f800000, 0x3f800000}, b[2] = {0, 0};
-        asm volatile(
-            "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
-            "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-            : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-    }
-};
-struct S8 {
-    using Sum = int;
-    static __device__ void step(Sum (&d)[4]) {
-        unsigned a[4] = {0x01010101, 0x01010101, 0x01010101, 0x01010101}, b[2] = {0, 0};
-        asm volatile(
-            "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
-            "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-            : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-    }
-};
+// The factors are registers of 32 bits: four with ones, and two with zeros.
+#define PRODUCT(NAME, SUM, SHAPE, REGISTER, ONES)                                                                 \
+    struct NAME {                                                                                                 \
+        using Sum = SUM;                                                                                          \
+        static __device__ void step(Sum (&d)[4]) {                                                                \
+            unsigned a = ONES, b = 0;                                                                             \
+            asm volatile("mma.sync.aligned." SHAPE " {%0, %1, %2, %3}, {%4, %4, %4, %4}, {%5, %5}, {%0, %1, %2, %3};" \
+                         : "+" REGISTER(d[0]), "+" REGISTER(d[1]), "+" REGISTER(d[2]), "+" REGISTER(d[3])         \
+                         : "r"(a), "r"(b));                                                                       \
+        }                                                                                                         \
+    };
+PRODUCT(F16, float, "m16n8k16.row.col.f32.f16.f16.f32", "f", 0x3c003c00)
+PRODUCT(Tf32, float, "m16n8k8.row.col.f32.tf32.tf32.f32", "f", 0x3f800000)
+PRODUCT(S8, int, "m16n8k32.row.col.s32.s8.s8.s32", "r", 0x01010101)
+
 struct F64 {
     using Sum = double;
     static __device__ void step(Sum (&d)[4]) {

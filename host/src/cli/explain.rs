@@ -161,12 +161,7 @@ fn show(page: &Page, json: Option<&Option<PathBuf>>, html: Option<&Path>) -> any
         input::write_text(path, &html::render(page)?)?;
         note(format_args!("wrote {}", path.display()));
     }
-    match json {
-        Some(None) => return Ok(stdout::line(&serde_json::to_string(page)?)?),
-        Some(Some(path)) => input::write_text(path, &(serde_json::to_string(page)? + "\n"))?,
-        None => {}
-    }
-    Ok(stdout::line(&text::render(page, look::stdout()))?)
+    stdout::page(page, json, || text::render(page, look::stdout()))
 }
 
 /// The command that parses the target's options. clap prints help and usage errors itself, and ends the process with 0

@@ -6,7 +6,6 @@ use ladders::error::{Error, Result};
 use ladders::explain::Page;
 use ladders::explain::page::Variant;
 use ladders::explain::predict::{self, Predicted, Prediction, Run};
-use ladders::input;
 use ladders::kernels::Family;
 use rustwarp::backend;
 
@@ -37,14 +36,7 @@ pub(super) fn run(family: &Family, options: &family::Options, target: &[u64], pr
         variants: first.variants.iter().enumerate().map(predicted).collect(),
         simulated: sizes,
     };
-    match options.json.json.as_ref() {
-        Some(None) => stdout::line(&serde_json::to_string(&prediction)?)?,
-        Some(Some(path)) => {
-            input::write_text(path, &(serde_json::to_string(&prediction)? + "\n"))?;
-            stdout::line(&prediction.render(look::stdout()))?;
-        }
-        None => stdout::line(&prediction.render(look::stdout()))?,
-    }
+    stdout::page(&prediction, options.json.json.as_ref(), || prediction.render(look::stdout()))?;
     Ok(if clean { CLEAN } else { WRONG })
 }
 

@@ -1,8 +1,11 @@
 //! Standard output, which can be reserved for results that programs read.
 
 use ladders::error::{Error, Result};
+use ladders::input;
+use serde::Serialize;
 use std::fs::File;
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// The original standard output, once [`reserve`] has replaced it.
@@ -23,6 +26,21 @@ pub(super) fn line(text: &str) -> Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(failed(error)),
         _ => Ok(()),
     }
+}
+
+/// Prints a page as JSON or as text; `json` is the value of `--json [FILE]`, and its file gets the JSON beside the
+/// text.
+pub(super) fn page(
+    page: &impl Serialize,
+    json: Option<&Option<PathBuf>>,
+    text: impl FnOnce() -> String,
+) -> anyhow::Result<()> {
+    match json {
+        Some(None) => return Ok(line(&serde_json::to_string(page)?)?),
+        Some(Some(path)) => input::write_text(path, &(serde_json::to_string(page)? + "\n"))?,
+        None => {}
+    }
+    Ok(line(&text())?)
 }
 
 /// Reserves standard output for [`line()`] until the process ends: what other code writes there goes to standard error.

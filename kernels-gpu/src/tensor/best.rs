@@ -13,8 +13,9 @@
 //!
 //! Sources: those of the [family](super); NVIDIA's "Parallel Thread Execution" (wgmma, mbarrier, bulk copies).
 
-use super::ring::{A_STAGE, B_STAGE, Position, Ring, SCALES, STAGE, WARPGROUPS};
+use super::ring::{A_STAGE, B_STAGE, Ring, SCALES, STAGE, STAGES, WARPGROUPS};
 use super::{A_TRANSPOSED, B_TRANSPOSED, DEPTH, PIECE};
+use crate::position::Position;
 use crate::unroll::unroll;
 use cuda_std::cluster;
 use cuda_std::memory::{SharedAddress, copy_bulk, copy_bulk_to_blocks};
@@ -222,7 +223,7 @@ unsafe fn fill(problem: &Problem<'_>, ring: Ring) {
                 }
             }
             (a, b) = (a.wrapping_add(A_STAGE as usize), b.wrapping_add(B_STAGE as usize));
-            position.advance();
+            position.advance(STAGES);
             first_round &= position.stage != 0;
             step += 1;
         }
@@ -266,15 +267,15 @@ unsafe fn multiply(problem: &Problem<'_>, ring: Ring, warpgroup: u32, c: *mut f3
                     products(&mut sums, ring, stage, warpgroup, step > 0);
                     if step > 0 {
                         wait_but::<1>();
-                        release(position.previous());
+                        release(position.previous(STAGES));
                     }
                 }
-                position.advance();
+                position.advance(STAGES);
             });
             // SAFETY: the whole warpgroup is here; the scales came with the piece's first stage.
             unsafe {
                 sums.wait();
-                release(position.previous());
+                release(position.previous(STAGES));
                 let scales = ring.scales(slot);
                 add_scaled(&mut total, &sums, scales.add(row * 4), scales.add((ROWS + column) * 4));
             }

@@ -47,35 +47,6 @@ pub struct Ring {
     first: SharedAddress,
 }
 
-/// A position in the ring: the stage, and the parity of the number of times that it has been used.
-#[derive(Clone, Copy)]
-pub struct Position {
-    /// Number of the stage.
-    pub stage: u32,
-    /// Parity of the round.
-    pub parity: u32,
-}
-
-impl Position {
-    /// The first stage in the first round.
-    pub const FIRST: Self = Self { stage: 0, parity: 0 };
-
-    /// Goes to the next stage.
-    #[inline(always)]
-    pub fn advance(&mut self) {
-        self.stage += 1;
-        if self.stage == STAGES {
-            (self.stage, self.parity) = (0, self.parity ^ 1);
-        }
-    }
-
-    /// The stage before.
-    #[inline(always)]
-    pub fn previous(self) -> u32 {
-        if self.stage == 0 { STAGES - 1 } else { self.stage - 1 }
-    }
-}
-
 impl Ring {
     /// The ring in shared memory from `start` on.
     ///

@@ -31,6 +31,8 @@ pub struct Multiprocessor<'a> {
     own: u64,
     /// The recorded ones that it gets first, without a gap.
     chosen: Vec<&'a BlockTrace>,
+    /// Their part of the work that they did.
+    part: f64,
     rates: Rates,
 }
 
@@ -40,8 +42,9 @@ impl<'a> Multiprocessor<'a> {
         let recorded = subject.traced.blocks.iter().zip(0_u64..);
         let chosen: Vec<&BlockTrace> =
             recorded.take_while(|(block, at)| block.number == at * multiprocessors).map(|(block, _)| block).collect();
-        let rates = rates(subject, &chosen, costs);
-        Self { subject, costs, own: subject.blocks.max(1).div_ceil(multiprocessors), chosen, rates }
+        let own = subject.blocks.max(1).div_ceil(multiprocessors);
+        let (part, rates) = (part(subject, &chosen), rates(subject, &chosen, costs));
+        Self { subject, costs, own, chosen, part, rates }
     }
 
     /// Its time with all work of the kernel.
@@ -68,19 +71,8 @@ impl<'a> Multiprocessor<'a> {
         has.then(|| self.replayed(Some(work)).cycles)
     }
 
-    /// Where blocks draw their work, the device's blocks draw equal parts, while the simulator's schedule lets some do
-    /// more: the mean over the number of copies of the recorded blocks, if there is an atomic for each copy.
-    fn drawn(&self) -> Option<f64> {
-        let Subject { counters, traced, blocks, .. } = *self.subject;
-        let signals = self.chosen.iter().flat_map(|block| &block.warps).flat_map(|warp| &warp.signals);
-        let copies = signals.filter(|signal| signal.act == Act::Copies).count();
-        let drawn = copies > 0 && counters.global_atomics >= traced.copies;
-        let mean = (traced.copies * self.chosen.len() as u64).div_ceil(blocks.max(1));
-        drawn.then(|| mean as f64 / copies as f64)
-    }
-
     fn replayed(&self, without: Option<Without>) -> Busiest {
-        let Self { subject, costs, own, ref chosen, mut rates } = *self;
+        let Self { subject, costs, own, ref chosen, part, mut rates } = *self;
         let places = if without == Some(Without::EmptyPlaces) { 2 } else { 1 } * subject.occupancy.blocks.max(1);
         let resident = u64::from(places).min(own) as u32;
         let shared = u64::from(resident) * subject.shared_bytes;
@@ -112,14 +104,24 @@ impl<'a> Multiprocessor<'a> {
         if subject.traced.blocks.len() > chosen.len() {
             cycles += extra_of_the_last(subject, &setting, costs);
         }
-        let mut continued = own as f64 / recorded.max(1) as f64;
-        if let Some(part) = self.drawn() {
-            cycles = replayed.first.min(cycles) + (cycles - replayed.first).max(0.0) * part;
-            continued *= part;
-        }
-        cycles += costs.block_cycles;
+        // What comes before the first copy has arrived does not depend on the number of copies.
+        let first = replayed.first.min(cycles);
+        cycles = first + (cycles - first) * part + costs.block_cycles;
+        let continued = own as f64 / recorded.max(1) as f64 * part;
         Busiest { cycles, parts: parts(cycles, &causes, &replayed.busy.map(|busy| busy * continued)) }
     }
+}
+
+/// Where blocks draw their work, the device's blocks draw equal parts, while the simulator's schedule lets some do
+/// more: the mean over the number of copies of the recorded blocks, if there is an atomic for each copy; otherwise 1.
+fn part(subject: &Subject<'_>, chosen: &[&BlockTrace]) -> f64 {
+    let signals = chosen.iter().flat_map(|block| &block.warps).flat_map(|warp| &warp.signals);
+    let copies = signals.filter(|signal| signal.act == Act::Copies).count();
+    let all = subject.traced.copies;
+    if copies == 0 || subject.counters.global_atomics < all {
+        return 1.0;
+    }
+    (all * chosen.len() as u64).div_ceil(subject.blocks.max(1)) as f64 / copies as f64
 }
 
 /// The parts of the time: the unit that works the longest has at least the time in which it works, because nothing else

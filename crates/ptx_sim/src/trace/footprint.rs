@@ -8,7 +8,7 @@ use std::collections::HashMap;
 const PAGE: u64 = 2048;
 
 /// Bytes per sector.
-const SECTOR: u64 = 32;
+pub(super) const SECTOR: u64 = 32;
 
 /// A set of sectors.
 #[derive(Debug, Default)]

@@ -1,14 +1,12 @@
 //! Blocks that are recorded instruction by instruction.
 
 use super::Trace;
+use super::footprint::SECTOR;
 use super::polls::{Effect, Poll, repeats};
 use super::signals::{Signal, Signals, acquire};
 use crate::observe::{AccessKind, BlockShape, Bypass, Range, Site, Touch, Variable};
 use crate::program::{Order, Space};
 use crate::registers::LANES;
-
-/// Bytes per sector.
-const SECTOR: u64 = 32;
 
 /// A recorded block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

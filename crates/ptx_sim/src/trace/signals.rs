@@ -4,11 +4,9 @@
 //! that it signals when the simulator carries it out, which may be much later. Copies of one instruction by one warp
 //! are carried out in the order in which they were issued.
 
+use super::footprint::SECTOR;
 use crate::observe::{AccessKind, Completes, Range, Site, Variable};
 use crate::program::Space;
-
-/// Bytes per sector.
-const SECTOR: u64 = 32;
 
 /// A phase of an mbarrier of the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -20,6 +20,7 @@
 use super::{BLOCK, ROWS, ahead, load_singly, pitch, scan_chunk, scan_rows, tile};
 use crate::number::Number;
 use crate::operator::chunk::Chunk;
+use crate::position::Position;
 use crate::reduce::{Max, Min, Op, Sum, WARP};
 use crate::unroll::unroll;
 use core::mem::MaybeUninit;
@@ -157,13 +158,14 @@ impl<'a, T: Number> Block<'a, T> {
     #[inline(always)]
     unsafe fn copy(&self) {
         let draws = self.tiles + thread::grid_dim_x();
-        let (mut stage, mut parity) = (0, 1);
+        let mut position = Position::FIRST;
         // SAFETY: one thread per block; it draws until there are no tiles left.
         unsafe {
             let mut drawn = ahead::draw(self.state, draws);
             loop {
+                let stage = position.stage;
                 // The first round finds the stages empty: the phase before the first counts as ended.
-                self.barrier(3, stage).wait(parity);
+                self.barrier(3, stage).wait(position.parity ^ 1);
                 self.drawn(stage).write(drawn);
                 let number = drawn as u32;
                 if number >= self.tiles {
@@ -181,24 +183,34 @@ impl<'a, T: Number> Block<'a, T> {
                     self.barrier(0, stage).arrive();
                 }
                 drawn = next;
-                advance(&mut stage, &mut parity);
+                position.advance(STAGES);
             }
         }
+    }
+
+    /// Waits for a stage, and returns the ticket of its tile if there is one.
+    ///
+    /// # Safety
+    /// The whole warp goes through the stages.
+    #[inline(always)]
+    unsafe fn arrived(&self, position: Position) -> Option<u64> {
+        // SAFETY: the thread that copies wrote the ticket before it arrived.
+        let drawn = unsafe {
+            self.barrier(0, position.stage).wait(position.parity);
+            self.drawn(position.stage).read()
+        };
+        ((drawn as u32) < self.tiles).then_some(drawn)
     }
 
     /// Adds up tiles, and publishes their totals.
     #[inline(always)]
     unsafe fn add_up<O: Op<T>, const W: usize>(&self, warp: u32) {
         let lane = thread::thread_idx_x() % WARP;
-        let (mut stage, mut parity) = (0, 0);
+        let mut position = Position::FIRST;
         // SAFETY: the whole warp goes through the stages, each of which has arrived.
         unsafe {
-            loop {
-                self.barrier(0, stage).wait(parity);
-                let drawn = self.drawn(stage).read();
-                if drawn as u32 >= self.tiles {
-                    return;
-                }
+            while let Some(drawn) = self.arrived(position) {
+                let stage = position.stage;
                 let chunks = self.chunks::<O, W>(warp, stage, drawn as u32);
                 let (_, total) = scan_rows::<O, T, W, ROWS>(&chunks);
                 if lane == 0 {
@@ -206,7 +218,7 @@ impl<'a, T: Number> Block<'a, T> {
                     self.barrier(1, stage).arrive();
                 }
                 if warp == 0 {
-                    self.barrier(1, stage).wait(parity);
+                    self.barrier(1, stage).wait(position.parity);
                     if lane == 0 {
                         let total = self.total::<O>(stage, WARPS);
                         ahead::publish::<T>(self.state, drawn, total);
@@ -214,7 +226,7 @@ impl<'a, T: Number> Block<'a, T> {
                     }
                 }
                 warp::sync_warp(warp::ALL);
-                advance(&mut stage, &mut parity);
+                position.advance(STAGES);
             }
         }
     }
@@ -236,16 +248,12 @@ impl<'a, T: Number> Block<'a, T> {
     #[inline(always)]
     unsafe fn look_back<O: Op<T>>(&self) {
         let lane = thread::thread_idx_x() % WARP;
-        let (mut stage, mut parity) = (0, 0);
+        let mut position = Position::FIRST;
         let (mut group, mut before_group) = (0, O::identity());
         // SAFETY: the whole warp goes through the stages.
         unsafe {
-            loop {
-                self.barrier(0, stage).wait(parity);
-                let drawn = self.drawn(stage).read();
-                if drawn as u32 >= self.tiles {
-                    return;
-                }
+            while let Some(drawn) = self.arrived(position) {
+                let stage = position.stage;
                 let sum = ahead::advance::<O, T>(self.state, drawn, &mut group, &mut before_group);
                 if lane == 0 {
                     self.slot(stage, WARPS).write(sum);
@@ -253,7 +261,7 @@ impl<'a, T: Number> Block<'a, T> {
                     self.barrier(3, stage).arrive();
                 }
                 warp::sync_warp(warp::ALL);
-                advance(&mut stage, &mut parity);
+                position.advance(STAGES);
             }
         }
     }
@@ -262,20 +270,16 @@ impl<'a, T: Number> Block<'a, T> {
     #[inline(always)]
     unsafe fn scan<O: Op<T>, const W: usize>(&self, warp: u32, exclusive: u32, output: *mut T) {
         let lane = thread::thread_idx_x() % WARP;
-        let (mut stage, mut parity) = (0, 0);
+        let mut position = Position::FIRST;
         // SAFETY: the whole warp goes through the stages.
         unsafe {
-            loop {
-                self.barrier(0, stage).wait(parity);
-                let drawn = self.drawn(stage).read();
-                if drawn as u32 >= self.tiles {
-                    return;
-                }
+            while let Some(drawn) = self.arrived(position) {
+                let stage = position.stage;
                 let number = drawn as u32;
                 let chunks = self.chunks::<O, W>(warp, stage, number);
                 let (mut before, _) = scan_rows::<O, T, W, ROWS>(&chunks);
-                self.barrier(2, stage).wait(parity);
-                self.barrier(1, stage).wait(parity);
+                self.barrier(2, stage).wait(position.parity);
+                self.barrier(1, stage).wait(position.parity);
                 let carry = O::combine(self.slot(stage, WARPS).read(), self.total::<O>(stage, warp));
                 warp::sync_warp(warp::ALL);
                 if lane == 0 {
@@ -299,7 +303,7 @@ impl<'a, T: Number> Block<'a, T> {
                         });
                     });
                 }
-                advance(&mut stage, &mut parity);
+                position.advance(STAGES);
             }
         }
     }
@@ -320,15 +324,6 @@ impl<'a, T: Number> Block<'a, T> {
             let Chunk(values) = unsafe { Chunk::load(tile.add(first + row * pitch::<W>()).cast()) };
             values
         })
-    }
-}
-
-/// Goes to the next stage.
-#[inline(always)]
-fn advance(stage: &mut u32, parity: &mut u32) {
-    *stage += 1;
-    if *stage == STAGES {
-        (*stage, *parity) = (0, *parity ^ 1);
     }
 }
 

@@ -12,8 +12,9 @@ use super::accumulator::{Accumulator, Sum};
 use super::epilogue::{Epilogue, FINISHED, WIDE};
 use super::precision::{Bf16, E4m3, F16, Multiply, Precision, S8, Tf32};
 use super::problem::{A_ACROSS, B_ACROSS, BY_ELEMENTS, PLAIN, Problem};
-use super::ring::{Position, ROW, Ring, WARPGROUPS, shared, stage};
+use super::ring::{ROW, Ring, WARPGROUPS, shared, stage};
 use super::store::store;
+use crate::position::Position;
 use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, TensorMap, wait_copies_read};
 use cuda_std::prelude::*;
@@ -214,7 +215,7 @@ unsafe fn fill<P: Precision, S: Accumulator, const A: bool, const B: bool>(probl
     /// Bytes of a box of 64 by 64.
     const BOX: u32 = 64 * ROW;
     let [down, across] = problem.tiles::<S>();
-    let mut position = Position::<S>::FIRST;
+    let mut position = Position::FIRST;
     let mut tile = thread::block_idx_x();
     while tile < down * across {
         let [row, column] = problem.place::<S>(tile);
@@ -241,7 +242,7 @@ unsafe fn fill<P: Precision, S: Accumulator, const A: bool, const B: bool>(probl
                     problem.b.copy_in(b, [k, column], full);
                 }
             }
-            position.advance();
+            position.advance(S::STAGES);
             k += P::DEPTH;
         }
         tile += thread::grid_dim_x();
@@ -267,7 +268,7 @@ unsafe fn multiply<P: Multiply<R>, const R: usize, const A: bool, const B: bool>
         }
     };
     let [down, across] = problem.tiles::<P::Sums>();
-    let (mut position, mut copy) = (Position::<P::Sums>::FIRST, 0);
+    let (mut position, mut copy) = (Position::FIRST, 0);
     let mut tile = thread::block_idx_x();
     while tile < down * across {
         let mut sums = P::Sums::zero();
@@ -279,13 +280,13 @@ unsafe fn multiply<P: Multiply<R>, const R: usize, const A: bool, const B: bool>
                 products::<P, R, A, B>(&mut sums, ring, position.stage, warpgroup);
                 wait_but::<1>();
             }
-            release(position.previous(), k > 0);
-            position.advance();
+            release(position.previous(P::Sums::STAGES), k > 0);
+            position.advance(P::Sums::STAGES);
             k += P::DEPTH;
         }
         // SAFETY: the whole warpgroup is here.
         unsafe { sums.wait() };
-        release(position.previous(), k > 0);
+        release(position.previous(P::Sums::STAGES), k > 0);
         let [row, column] = problem.place::<P::Sums>(tile);
         let row = row + warp * 16;
         // SAFETY: the whole warp is here; by contract of the kernel there is room for the product.

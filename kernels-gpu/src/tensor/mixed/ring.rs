@@ -50,35 +50,6 @@ impl<S> Clone for Ring<S> {
 }
 impl<S> Copy for Ring<S> {}
 
-/// A position in the ring: the stage, and the parity of the number of times that it has been used.
-pub struct Position<S> {
-    /// Number of the stage.
-    pub stage: u32,
-    /// Parity of the round.
-    pub parity: u32,
-    sums: PhantomData<S>,
-}
-
-impl<S: Accumulator> Position<S> {
-    /// The first stage in the first round.
-    pub const FIRST: Self = Self { stage: 0, parity: 0, sums: PhantomData };
-
-    /// Goes to the next stage.
-    #[inline(always)]
-    pub fn advance(&mut self) {
-        self.stage += 1;
-        if self.stage == S::STAGES {
-            (self.stage, self.parity) = (0, self.parity ^ 1);
-        }
-    }
-
-    /// The stage before.
-    #[inline(always)]
-    pub fn previous(&self) -> u32 {
-        if self.stage == 0 { S::STAGES - 1 } else { self.stage - 1 }
-    }
-}
-
 impl<S: Accumulator> Ring<S> {
     /// The ring in shared memory from `start` on.
     ///

@@ -4,7 +4,7 @@ use super::Machine;
 use super::memory::Arrival;
 use super::ready::{Ready, Source};
 use crate::explain::without::Without;
-use crate::program::{Op, Order, Space};
+use crate::program::{Async, Group, Op, Order, Space};
 use crate::trace::Step;
 
 impl Machine<'_> {
@@ -33,7 +33,7 @@ impl Machine<'_> {
         if self.without == Some(Without::Conflicts) && !atomic {
             wavefronts = wavefronts.min(step.bytes.div_ceil(128).max(1));
         }
-        match step.space {
+        let done = match step.space {
             Some(Space::Shared) => {
                 self.pass_wavefronts(now, f64::from(wavefronts));
                 let extra = if atomic { costs.shared_atomic_cycles } else { 0.0 };
@@ -58,6 +58,12 @@ impl Machine<'_> {
                 }
             },
             _ => Ready::at(now + costs.l1_cycles),
+        };
+        if let Op::Async(copy) = op
+            && let Async::Copy { .. } = **copy
+        {
+            self.warps[warp].copies(Group::Copy).add(done);
         }
+        done
     }
 }

@@ -10,6 +10,7 @@
 
 mod access;
 mod cache;
+mod cause;
 mod class;
 mod copies;
 mod halves;
@@ -26,6 +27,7 @@ use super::costs::Costs;
 use super::without::Without;
 use crate::program::Program;
 use crate::trace::BlockTrace;
+pub(super) use cause::{CAUSES, Cause};
 use class::{Classes, QUEUES};
 use ideal::Ideal;
 pub(super) use ideal::different_sectors;
@@ -36,32 +38,6 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use warp::{Running, Warp};
 use window::Windows;
-
-/// What a warp waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cause {
-    /// The queue of device memory.
-    Memory,
-    /// Results, as long as they take without queues.
-    Latency,
-    /// The queues of the caches.
-    Cache,
-    /// A turn to issue.
-    Issue,
-    /// The queue of shared memory.
-    Shared,
-    /// Other warps at a block barrier.
-    Barriers,
-    /// An arithmetic unit.
-    Arithmetic,
-    /// The start of a block.
-    Blocks,
-    /// Atomics on the same lines.
-    Atomics,
-}
-
-/// Number of causes.
-pub(super) const CAUSES: usize = 9;
 
 /// The multiprocessor that runs the blocks.
 #[derive(Clone, Copy, Debug)]

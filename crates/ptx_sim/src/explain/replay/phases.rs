@@ -4,9 +4,8 @@
 //! phase without any, because other blocks of the cluster signal it, is not waited for.
 
 use super::class::TENSOR;
-use super::memory::Arrival;
 use super::ready::{Ready, Source};
-use super::{Cause, Machine, Time};
+use super::{Machine, Time};
 use crate::program::{Async, Group, Op, Warpgroup};
 use crate::trace::{Act, BlockTrace, Phase, Step};
 use std::cmp::Reverse;
@@ -60,7 +59,7 @@ impl Machine<'_> {
                 (Act::Waits, phase) => waits = phase,
                 (Act::Arrives, Some(phase)) => {
                     let arrived = Ready::at(issued + self.costs.shared_cycles);
-                    self.contribute(index, phase, arrived);
+                    self.contribute(index, phase, Ready { from: Source::Arrival, ..arrived });
                 }
                 (Act::Arrives, None) => {}
                 (Act::Copies, phase) => {
@@ -154,34 +153,20 @@ impl Machine<'_> {
     /// A warp that has issued a wait goes on when what it waits for is there.
     fn resume(&mut self, index: usize, ready: Ready) {
         let warp = &mut self.warps[index];
-        let Arrival { at, dram, cache } = ready.arrival;
-        let mut gap = (at - warp.last).max(0.0);
-        if gap == 0.0 {
+        let (at, gap) = (ready.arrival.at, ready.arrival.at - warp.last);
+        if gap <= 0.0 {
             return;
-        }
-        let mut blame = |cause: Cause, cycles: f64| {
-            let part = cycles.clamp(0.0, gap);
-            gap -= part;
-            self.causes[cause as usize] += part;
-        };
-        match ready.from {
-            Source::Memory => {
-                blame(Cause::Memory, dram);
-                blame(Cause::Cache, cache);
-                blame(Cause::Latency, f64::INFINITY);
-            }
-            Source::Product => blame(Cause::Arithmetic, f64::INFINITY),
-            _ => blame(Cause::Barriers, f64::INFINITY),
         }
         (warp.last, warp.blamed) = (at, at);
         warp.free = warp.free.max(at);
+        self.put_down(gap, ready.causes());
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Cause;
     use super::super::tests::cycles;
-    use super::*;
 
     /// A block whose first thread copies in bulk, and whose warps wait for the copy.
     fn bulk(bytes: u32, waits: bool) -> String {

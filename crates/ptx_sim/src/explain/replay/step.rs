@@ -7,7 +7,7 @@ use super::window::MERGED;
 use super::{Cause, Machine, Time};
 use crate::explain::replay::class::Classes;
 use crate::explain::without::Without;
-use crate::program::{Async, Group, Op, Space};
+use crate::program::{Op, Space};
 use crate::trace::Step;
 use std::cmp::Reverse;
 
@@ -147,32 +147,24 @@ impl Machine<'_> {
     /// when its time has come, because others were faster.
     fn blame(&mut self, index: usize, step: &Step, class: &Class, turn: &Turn) {
         let blamed = std::mem::replace(&mut self.warps[index].blamed, turn.issued);
-        let mut gap = (turn.issued - blamed).max(0.0);
-        let mut blame = |cause: Cause, cycles: f64| {
-            let part = cycles.clamp(0.0, gap);
-            gap -= part;
-            self.causes[cause as usize] += part;
-        };
         let unit = match class.unit {
             Unit::Memory if step.space == Some(Space::Shared) => Cause::Shared,
             Unit::Memory if self.memory.atomics > self.memory.stores => Cause::Atomics,
             Unit::Memory => Cause::Cache,
             _ => Cause::Arithmetic,
         };
-        blame(unit, turn.issued - turn.turn);
-        blame(Cause::Issue, turn.turn - turn.operands);
-        let arrival = turn.wait.arrival;
-        match turn.wait.from {
-            Source::Arithmetic => {}
-            Source::Memory => {
-                blame(Cause::Memory, arrival.dram);
-                blame(Cause::Cache, arrival.cache);
-            }
-            Source::Shared => blame(Cause::Shared, arrival.cache),
-            Source::Atomic => blame(Cause::Atomics, arrival.cache),
-            Source::Product => blame(Cause::Arithmetic, f64::INFINITY),
+        let own = [(unit, turn.issued - turn.turn), (Cause::Issue, turn.turn - turn.operands)];
+        self.put_down(turn.issued - blamed, own.into_iter().chain(turn.wait.causes()));
+    }
+
+    /// Divides cycles that a warp waits among causes, each of which has at most its part.
+    pub(super) fn put_down(&mut self, cycles: f64, parts: impl IntoIterator<Item = (Cause, f64)>) {
+        let mut left = cycles.max(0.0);
+        for (cause, most) in parts {
+            let part = most.clamp(0.0, left);
+            left -= part;
+            self.causes[cause as usize] += part;
         }
-        blame(Cause::Latency, f64::INFINITY);
     }
 
     fn execute(&mut self, index: usize, step: &Step, class: &Class, issued: f64) {
@@ -188,14 +180,7 @@ impl Machine<'_> {
                 self.worked.exchange += class.busy;
                 Ready::at(issued + class.latency)
             }
-            Unit::Memory => {
-                let done = self.access(index, step, issued);
-                let op = &self.program.functions[step.function as usize].code[step.pc as usize].op;
-                if matches!(op, Op::Async(op) if matches!(**op, Async::Copy { .. })) {
-                    self.warps[index].copies(Group::Copy).add(done);
-                }
-                done
-            }
+            Unit::Memory => self.access(index, step, issued),
             Unit::Fence => {
                 let warp = &mut self.warps[index];
                 warp.free = (issued + self.costs.fence_cycles).max(warp.settled);
