@@ -35,6 +35,8 @@ pub mod filter;
 pub mod histogram;
 #[cfg(feature = "ladders")]
 pub mod matmul;
+#[cfg(feature = "ladders")]
+pub mod mma;
 pub mod number;
 pub mod operator;
 #[cfg(feature = "ladders")]

@@ -30,6 +30,7 @@ pub mod math;
 pub mod mem;
 pub mod memory;
 pub mod misc;
+pub mod mma;
 #[cfg(target_arch = "nvptx64")]
 mod panic;
 pub mod prelude;

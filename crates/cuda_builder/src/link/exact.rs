@@ -1,5 +1,6 @@
-//! Modules with instructions of exactly one GPU: their PTX is for `sm_90a`, in a build for `sm_90`. And those with
-//! instructions of a later PTX ISA than the build's.
+//! Modules whose instructions need another target than the build's. Instructions of exactly one GPU: the PTX is for
+//! `sm_90a`, in a build for `sm_90`. Those that came with sm_80: it is for sm_80, in a build for an earlier architecture.
+//! And those of a later PTX ISA than the build's.
 
 use crate::arch::Arch;
 
@@ -7,13 +8,22 @@ use crate::arch::Arch;
 /// contain them as inline assembly.
 const INSTRUCTIONS: [&str; 4] = ["wgmma.mma_async.", "wgmma.fence.", "setmaxnreg.dec.", "setmaxnreg.inc."];
 
+/// The starts of instructions that came with sm_80 and that kernels contain whatever the build is for.
+const SINCE_SM_80: [&str; 2] = ["mma.sync.aligned.m16n8k", "cp.async.cg."];
+
 /// The starts of instructions that came with PTX ISA 8.0.
 const SINCE_8_0: [&str; 4] =
     ["cp.async.bulk.", "mbarrier.arrive.expect_tx.", "mbarrier.try_wait.", "fence.mbarrier_init."];
 
 /// The architecture of a module's PTX in a build for `arch`.
 pub(super) fn arch(module: &str, arch: Arch) -> Arch {
-    if has_any(module, &INSTRUCTIONS) { arch.exact().unwrap_or(arch) } else { arch }
+    if has_any(module, &INSTRUCTIONS) {
+        arch.exact().unwrap_or(arch)
+    } else if has_any(module, &SINCE_SM_80) {
+        arch.max(Arch::Compute80)
+    } else {
+        arch
+    }
 }
 
 /// The PTX ISA version of a module, as `major * 10 + minor`, in a build for `version`.
@@ -38,6 +48,14 @@ mod tests {
         assert_eq!(arch(uses, Arch::Compute90a), Arch::Compute90a);
         assert_eq!(arch(uses, Arch::Compute75), Arch::Compute75, "there is no sm_75a");
         assert_eq!(arch(names, Arch::Compute90), Arch::Compute90);
+    }
+
+    #[test]
+    fn only_modules_with_such_instructions_are_for_sm_80() {
+        let uses = "  call { float } asm \"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {$0}\", \"=r\"()\n";
+        let none = "  call void asm sideeffect \"bar.sync 0;\", \"\"()\n";
+        assert_eq!((arch(uses, Arch::Compute75), arch(none, Arch::Compute75)), (Arch::Compute80, Arch::Compute75));
+        assert_eq!((arch(uses, Arch::Compute80), arch(uses, Arch::Compute90)), (Arch::Compute80, Arch::Compute90));
     }
 
     #[test]

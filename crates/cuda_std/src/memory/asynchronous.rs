@@ -89,6 +89,44 @@ impl SharedAddress {
         }
     }
 
+    /// Loads four matrices of 8x8 elements of 16 bits (`ldmatrix`, since sm_75). Lane `l` gives the address of row `l %
+    /// 8` of matrix `l / 8`, and receives in element `i` the elements `2 (l % 4)` and the next of row `l / 4` of matrix
+    /// `i`.
+    ///
+    /// # Safety
+    /// All lanes of the warp call it together, each with an address that is a multiple of 16, of 16 initialised bytes
+    /// that no thread writes at the same time.
+    #[must_use]
+    #[gpu_only]
+    pub unsafe fn load_matrices(self) -> [u32; 4] {
+        let (a, b, c, d);
+        // SAFETY: the caller upholds this function's contract.
+        unsafe {
+            core::arch::asm!("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{a}, {b}, {c}, {d}}}, [{at}];",
+                at = in(reg32) self.0, a = out(reg32) a, b = out(reg32) b, c = out(reg32) c, d = out(reg32) d,
+                options(readonly, nostack, preserves_flags));
+        }
+        [a, b, c, d]
+    }
+
+    /// Loads four matrices as [`SharedAddress::load_matrices`] does, each transposed: lane `l` receives the elements `2
+    /// (l % 4)` and the next of column `l / 4`.
+    ///
+    /// # Safety
+    /// That of [`SharedAddress::load_matrices`].
+    #[must_use]
+    #[gpu_only]
+    pub unsafe fn load_matrices_transposed(self) -> [u32; 4] {
+        let (a, b, c, d);
+        // SAFETY: the caller upholds this function's contract.
+        unsafe {
+            core::arch::asm!("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {{{a}, {b}, {c}, {d}}}, [{at}];",
+                at = in(reg32) self.0, a = out(reg32) a, b = out(reg32) b, c = out(reg32) c, d = out(reg32) d,
+                options(readonly, nostack, preserves_flags));
+        }
+        [a, b, c, d]
+    }
+
     /// The next address that is a multiple of `alignment`, a power of two; wraps.
     #[must_use]
     #[inline(always)]

@@ -12,6 +12,7 @@ mod asynchronous;
 mod bulk;
 mod cached;
 mod mbarrier;
+pub mod sm_80;
 mod tensor_map;
 mod vector;
 

@@ -20,6 +20,7 @@ pub mod histogram;
 mod job;
 mod ladder;
 pub mod matmul;
+pub mod mma;
 pub mod picture;
 mod plan;
 pub mod print;
@@ -64,6 +65,7 @@ pub const FAMILIES: &[Family] = &[
     histogram::FAMILY,
     picture::FAMILY,
     matmul::FAMILY,
+    mma::FAMILY,
     tensor::FAMILY,
     conv1d::FAMILY,
     conv2d::FAMILY,

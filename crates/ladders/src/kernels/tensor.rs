@@ -29,7 +29,7 @@ pub const FAMILY: Family = Family {
     settings: &[TRANSPOSE_A.listed(), TRANSPOSE_B.listed()],
     variants: || FAMILY.merge(|_, dtype| resolve(dtype)),
     cases,
-    sizes: || [1024, 2048, 4096, 8192].iter().map(|&n| Case::new(&[n; 3])).chain([Case::new(&RAGGED)]).collect(),
+    sizes,
     of_vectors: false,
     generate: super::matmul::FAMILY.generate,
     resolve: |problem| resolve(problem.dtype),
@@ -46,6 +46,11 @@ const TF32: &str = "f32 factors as they are, of which tensor cores read tf32: fa
 
 /// Sizes that no tile divides.
 const RAGGED: [u64; 3] = [4095, 4097, 4093];
+
+/// Sizes to measure.
+pub(super) fn sizes() -> Vec<Case> {
+    [1024, 2048, 4096, 8192].iter().map(|&n| Case::new(&[n; 3])).chain([Case::new(&RAGGED)]).collect()
+}
 
 fn resolve(dtype: Dtype) -> Result<Resolved> {
     match dtype {
@@ -74,16 +79,16 @@ enum Way {
 }
 
 /// Both factors on a device, and the properties of their product.
-struct Factors<'j, T> {
-    a: Buffer<'j, T>,
-    b: Buffer<'j, T>,
-    sizes: Sizes,
-    work: Work,
+pub(super) struct Factors<'j, T> {
+    pub a: Buffer<'j, T>,
+    pub b: Buffer<'j, T>,
+    pub sizes: Sizes,
+    pub work: Work,
 }
 
-/// A rung that the library plans.
-fn rung(name: &'static str, idea: &'static str, block: &'static [u32; 1], way: Way) -> Rung<Planned<Way>> {
-    Rung { name, idea, block: BlockRule::OneOf { sizes: block, default: block[0] }, kernel: Planned::Here(way) }
+/// A rung with one size of block.
+pub(super) fn rung<K>(name: &'static str, idea: &'static str, block: &'static [u32; 1], kernel: K) -> Rung<K> {
+    Rung { name, idea, block: BlockRule::OneOf { sizes: block, default: block[0] }, kernel }
 }
 
 impl Ladder for Tensor {
@@ -92,7 +97,10 @@ impl Ladder for Tensor {
     type Operands<'j> = Factors<'j, f32>;
 
     fn rungs() -> Vec<Rung<Self::Kernel>> {
-        vec![rung("tf32", TF32, &[product::BLOCK], Way::Tf32), rung("best", best::IDEA, &[best::BLOCK], Way::Best)]
+        vec![
+            rung("tf32", TF32, &[product::BLOCK], Planned::Here(Way::Tf32)),
+            rung("best", best::IDEA, &[best::BLOCK], Planned::Here(Way::Best)),
+        ]
     }
 
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
@@ -108,6 +116,7 @@ impl Ladder for Tensor {
     }
 
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Factors<'j, f32>> {
+        require_warpgroups(job)?;
         upload::<f32, f32>(job)
     }
 
@@ -139,8 +148,8 @@ impl<T: Factor<O>, O: Scalar> Ladder for Mixed<T, O> {
     fn rungs() -> Vec<Rung<Self::Kernel>> {
         // All types of a family have the same rungs; `refusal` has those that they do not support.
         vec![
-            rung("tf32", TF32, &[product::BLOCK], Way::Tf32),
-            rung("best", product::IDEA, &[product::BLOCK], Way::Best),
+            rung("tf32", TF32, &[product::BLOCK], Planned::Here(Way::Tf32)),
+            rung("best", product::IDEA, &[product::BLOCK], Planned::Here(Way::Best)),
         ]
     }
 
@@ -160,6 +169,7 @@ impl<T: Factor<O>, O: Scalar> Ladder for Mixed<T, O> {
     }
 
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Factors<'j, T>> {
+        require_warpgroups(job)?;
         upload::<T, O>(job)
     }
 
@@ -193,25 +203,34 @@ fn multiply<T: Factor<O>, O: Scalar, K>(factors: &Factors<'_, T>, rung: &Chosen<
     let shape = launches.last().map_or((0, 0), |last| (last.shape().threads() as u32, last.shape().grid[0]));
     let steps = Plan::new(shape.0, shape.1, &output, &[sizes.m, sizes.n]);
     let steps = launches.into_iter().fold(steps, Plan::then);
-    // The bounds of `mixed_matmul` in units of 2^-23.
-    let k = sizes.k as u64;
-    run(steps.with_depth(match T::DTYPE {
+    run(steps.with_depth(additions::<T>(sizes.k)))
+}
+
+/// The bound of `mixed_matmul` in units of 2^-23 of the sum of magnitudes.
+pub(super) fn additions<T: Scalar>(k: usize) -> u64 {
+    let k = k as u64;
+    match T::DTYPE {
         Dtype::F32 => (1 << 14) + k + 24,
         Dtype::F8 => (k.div_ceil(32) * 33) << 10,
         _ => k + 16,
-    }))
+    }
+}
+
+/// Refuses devices without the kernels.
+fn require_warpgroups(job: &Job<'_>) -> Result<()> {
+    if library::supports(job.device.info()) {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "the kernels of `tensor` need a GPU of compute capability 9.0, and {} is none: use `mma`, `matmul`, or the \
+         simulator",
+        job.device.info().name
+    )))
 }
 
 /// Copies the factors to the device, if it has room for them, for their slices or copies, and for the product.
-fn upload<'j, T: Scalar, O: Scalar>(job: &'j Job<'_>) -> Result<Factors<'j, T>> {
+pub(super) fn upload<'j, T: Scalar, O: Scalar>(job: &'j Job<'_>) -> Result<Factors<'j, T>> {
     let sizes = sizes_of(&job.problem)?;
-    if !library::supports(job.device.info()) {
-        return Err(Error::Usage(format!(
-            "the kernels of `tensor` need a GPU of compute capability 9.0, and {} is none: use `matmul`, or the \
-             simulator",
-            job.device.info().name
-        )));
-    }
     let (a, b) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
     let too_large =
         || Error::Usage(format!("a product of {}x{}x{} is too large for 64 bits", sizes.m, sizes.n, sizes.k));
@@ -231,7 +250,7 @@ fn upload<'j, T: Scalar, O: Scalar>(job: &'j Job<'_>) -> Result<Factors<'j, T>> 
 }
 
 /// Sizes around tiles, pieces and clusters with every storage order, small enough for the simulator.
-fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<Case> {
     let case = |size: [u64; 3], stored: &[&'static str]| {
         stored.iter().fold(Case::new(&size), |case, name| case.with(name, ""))
     };

@@ -3,6 +3,7 @@
 use crate::element::Scalar;
 use cuda_std::launch::{Call, Ptr, PtrMut};
 use cuda_std::memory::TensorMap;
+use kernels_gpu::mma::best as warps;
 use kernels_gpu::tensor::mixed::epilogue::{FINISHED, WIDE};
 use kernels_gpu::tensor::mixed::product::{self, Size};
 use kernels_gpu::tensor::mixed::{Bf16, E4m3, F16, S8, Tf32};
@@ -36,6 +37,31 @@ pub const TILES: [(Size, f64); 4] = [
     (product::COLUMNS_64, 0.6),
 ];
 
+/// A launcher of a kernel for single warps. It is public for the ladders, which list its entry.
+#[doc(hidden)]
+pub type WarpKernel = for<'a> fn(
+    Ptr<'a, u8>,
+    Ptr<'a, u8>,
+    PtrMut<'a, u8>,
+    u32,
+    u32,
+    u32,
+    u32,
+    f32,
+    f32,
+    Ptr<'a, u8>,
+    Ptr<'a, f32>,
+    Ptr<'a, f32>,
+    Ptr<'a, f32>,
+) -> Call<'a>;
+
+/// The parts of the product that blocks of these compute, with their relative speed, measured on an H200.
+pub const WARP_TILES: [(warps::Size, f64); 2] = [(warps::LARGE, 1.0), (warps::SMALL, 0.55)];
+
+/// The kernels of each of [`WARP_TILES`], by whether A and whether B lies across the depth.
+#[doc(hidden)]
+pub type WarpKernels = [[WarpKernel; 4]; WARP_TILES.len()];
+
 /// A type of factors: `half::f16`, `half::bf16`, `f32` (of which the first 10 bits of the fraction are read, as tf32),
 /// `float8::F8E4M3` and `i8`.
 pub trait Operand: Scalar {
@@ -47,6 +73,10 @@ pub trait Operand: Scalar {
     /// which list their entries.
     #[doc(hidden)]
     const KERNELS: [&'static [Kernel]; TILES.len()];
+
+    /// The kernels for single warps; `None` for types that the tensor cores of sm_80 do not have.
+    #[doc(hidden)]
+    const WARP_KERNELS: Option<WarpKernels>;
 }
 
 /// Factors whose product can be of type `O`: f16 and bf16 of themselves or f32, f32 of f32, F8E4M3 of bf16 or f32, and
@@ -55,6 +85,19 @@ pub trait Factor<O: Scalar>: Operand {
     /// The kernels' bits for the type of the product.
     #[doc(hidden)]
     const HOW: u32;
+}
+
+/// The kernels of a type for single warps.
+macro_rules! warps {
+    ($precision:ident) => { warps!(@ $precision: mma_best mma_best_small) };
+    (@ $precision:ident: $($kernel:ident)*) => {
+        Some([$([
+            warps::$kernel::<$precision, false, false>,
+            warps::$kernel::<$precision, false, true>,
+            warps::$kernel::<$precision, true, false>,
+            warps::$kernel::<$precision, true, true>,
+        ]),*])
+    };
 }
 
 macro_rules! half {
@@ -67,6 +110,7 @@ macro_rules! half {
                 product::$kernel::<$precision, true, false>,
                 product::$kernel::<$precision, true, true>,
             ]),*];
+            const WARP_KERNELS: Option<WarpKernels> = warps!($precision);
         }
     };
 }
@@ -74,16 +118,17 @@ half!(half::f16, F16: tensor_half_256 tensor_half_192 tensor_half_128 tensor_hal
 half!(half::bf16, Bf16: tensor_half_256 tensor_half_192 tensor_half_128 tensor_half_64);
 
 macro_rules! along {
-    ($t:ty, $precision:ident: $($kernel:ident)*) => {
+    ($t:ty, $precision:ident, $warps:expr; $($kernel:ident)*) => {
         impl Operand for $t {
             const EITHER: bool = false;
             const KERNELS: [&'static [Kernel]; TILES.len()] = [$(&[product::$kernel::<$precision>]),*];
+            const WARP_KERNELS: Option<WarpKernels> = $warps;
         }
     };
 }
-along!(f32, Tf32: tensor_along_256 tensor_along_192 tensor_along_128 tensor_along_64);
-along!(float8::F8E4M3, E4m3: tensor_along_256 tensor_along_192 tensor_along_128 tensor_along_64);
-along!(i8, S8: tensor_along_256 tensor_along_192 tensor_along_128 tensor_along_64);
+along!(f32, Tf32, warps!(Tf32); tensor_along_256 tensor_along_192 tensor_along_128 tensor_along_64);
+along!(float8::F8E4M3, E4m3, None; tensor_along_256 tensor_along_192 tensor_along_128 tensor_along_64);
+along!(i8, S8, warps!(S8); tensor_along_256 tensor_along_192 tensor_along_128 tensor_along_64);
 
 macro_rules! products {
     ($($t:ty => $product:ty, $how:expr;)*) => { $(

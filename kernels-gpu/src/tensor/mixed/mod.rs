@@ -17,7 +17,8 @@ pub mod turn;
 mod accumulator;
 mod precision;
 mod ring;
-mod store;
+pub(crate) mod store;
 
-pub use precision::{Bf16, E4m3, F16, S8, Tf32};
+pub(crate) use accumulator::Sum;
+pub use precision::{Bf16, E4m3, F16, Precision, S8, Tf32};
 pub use ring::{COPY_ROWS, ROW, ROWS};

@@ -10,7 +10,7 @@ use cuda_std::warpgroup::{Sums, Tile};
 /// A type of factors.
 pub trait Precision: Instance + Copy + 'static {
     /// An element in memory.
-    type Bits: Copy;
+    type Bits: Copy + Into<u32>;
 
     /// A sum of products.
     type Sum: Sum;

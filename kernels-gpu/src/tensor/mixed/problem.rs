@@ -29,14 +29,21 @@ pub struct Problem {
     pub b: TensorMap,
     /// The product, in boxes.
     pub c: TensorMap,
+    /// Length of the sums.
+    pub k: u32,
     /// The product.
+    pub product: Product,
+}
+
+/// A product in memory, and how sums become its elements.
+#[derive(Clone, Copy)]
+pub struct Product {
+    /// Its elements.
     pub out: *mut u8,
     /// Its rows.
     pub m: u32,
     /// Its columns.
     pub n: u32,
-    /// Length of the sums.
-    pub k: u32,
     /// How it is computed and stored.
     pub how: u32,
     /// What becomes of the sums.
@@ -47,20 +54,25 @@ impl Problem {
     /// Tiles along the rows and along the columns.
     #[inline(always)]
     pub fn tiles<S: Accumulator>(&self) -> [u32; 2] {
-        [self.m.div_ceil(ROWS), self.n.div_ceil(S::COLUMNS)]
+        [self.product.m.div_ceil(ROWS), self.product.n.div_ceil(S::COLUMNS)]
     }
 
-    /// First row and column of tile `index`. Tiles that are computed at the same time cover a region about as high as
-    /// wide.
+    /// First row and column of tile `index`: see [`place`].
     #[inline(always)]
     pub fn place<S: Accumulator>(&self, index: u32) -> [u32; 2] {
-        let [down, across] = self.tiles::<S>();
-        // There is no tile to place if there is none across; without `max` the compiler would keep panics.
-        let group = (GROUP * across).max(1);
-        let first = index / group * GROUP;
-        let left = (down - first).min(GROUP);
-        let height = left.max(1);
-        let within = index % group;
-        [(first + within % height) * ROWS, within / height * S::COLUMNS]
+        place(index, self.tiles::<S>(), [ROWS, S::COLUMNS])
     }
+}
+
+/// First row and column of tile `index` of `down` and `across` tiles along the rows and the columns, each with `rows` and `columns`.
+/// Tiles that are computed at the same time cover a region about as high as wide.
+#[inline(always)]
+pub fn place(index: u32, [down, across]: [u32; 2], [rows, columns]: [u32; 2]) -> [u32; 2] {
+    // There is no tile to place if there is none across; without `max` the compiler would keep panics.
+    let group = (GROUP * across).max(1);
+    let first = index / group * GROUP;
+    let left = (down - first).min(GROUP);
+    let height = left.max(1);
+    let within = index % group;
+    [(first + within % height) * rows, within / height * columns]
 }

@@ -11,7 +11,7 @@
 use super::accumulator::{Accumulator, Sum};
 use super::epilogue::{Epilogue, FINISHED, WIDE};
 use super::precision::{Bf16, E4m3, F16, Multiply, Precision, S8, Tf32};
-use super::problem::{A_ACROSS, B_ACROSS, BY_ELEMENTS, PLAIN, Problem};
+use super::problem::{A_ACROSS, B_ACROSS, BY_ELEMENTS, PLAIN, Problem, Product};
 use super::ring::{ROW, Ring, WARPGROUPS, shared, stage};
 use super::store::store;
 use crate::position::Position;
@@ -82,7 +82,8 @@ macro_rules! kernels {
             bias: *const f32,
         ) {
             let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
-            let problem = Problem { a: a_map, b: b_map, c: c_map, out, m, n, k, how, epilogue };
+            let product = Product { out, m, n, how, epilogue };
+            let problem = Problem { a: a_map, b: b_map, c: c_map, k, product };
             // SAFETY: this kernel has the same contract.
             unsafe { run::<P, $registers, A, B>(&problem, a, b) };
         }
@@ -113,7 +114,8 @@ macro_rules! kernels {
             bias: *const f32,
         ) {
             let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
-            let problem = Problem { a: a_map, b: b_map, c: c_map, out, m, n, k, how, epilogue };
+            let product = Product { out, m, n, how, epilogue };
+            let problem = Problem { a: a_map, b: b_map, c: c_map, k, product };
             // SAFETY: this kernel has the same contract.
             unsafe { run::<P, $registers, false, false>(&problem, a, b) };
         }
@@ -132,7 +134,7 @@ unsafe fn run<P: Multiply<R>, const R: usize, const A: bool, const B: bool>(
     a: *const u8,
     b: *const u8,
 ) {
-    if !cfg!(target_feature = "sm_90") || problem.how & PLAIN != 0 {
+    if !cfg!(target_feature = "sm_90") || problem.product.how & PLAIN != 0 {
         // SAFETY: the caller upholds this function's contract.
         unsafe { plain::<P>(problem, a.cast(), b.cast(), [A, B]) };
         return;
@@ -143,7 +145,7 @@ unsafe fn run<P: Multiply<R>, const R: usize, const A: bool, const B: bool>(
         if thread::thread_idx_x() == 0 {
             problem.a.prefetch();
             problem.b.prefetch();
-            if problem.how & (BY_ELEMENTS | FINISHED) == 0 {
+            if problem.product.how & (BY_ELEMENTS | FINISHED) == 0 {
                 problem.c.prefetch();
             }
             ring.init();
@@ -169,8 +171,9 @@ unsafe fn run<P: Multiply<R>, const R: usize, const A: bool, const B: bool>(
 /// That of [`tensor_half_256`] with [`PLAIN`].
 #[inline(always)]
 unsafe fn plain<P: Precision>(problem: &Problem, a: *const P::Bits, b: *const P::Bits, across: [bool; 2]) {
-    let (m, n, depth) = (problem.m as usize, problem.n as usize, problem.k as usize);
-    let across = [across[0] || problem.how & A_ACROSS != 0, across[1] || problem.how & B_ACROSS != 0];
+    let Product { out, how, epilogue, .. } = problem.product;
+    let (m, n, depth) = (problem.product.m as usize, problem.product.n as usize, problem.k as usize);
+    let across = [across[0] || how & A_ACROSS != 0, across[1] || how & B_ACROSS != 0];
     // Without `max` the compiler would keep a panic for a division by 0.
     let columns = n.max(1);
     let mut i = thread::global_index();
@@ -190,16 +193,15 @@ unsafe fn plain<P: Precision>(problem: &Problem, a: *const P::Bits, b: *const P:
         let mut number = sum.float();
         // SAFETY: the element is inside the product.
         unsafe {
-            if problem.how & FINISHED != 0 {
-                let Problem { epilogue, how, .. } = problem;
+            if how & FINISHED != 0 {
                 let (scale, column) = (epilogue.row(row as u32), epilogue.column(column as u32));
-                number = epilogue.finish::<P>(sum, scale, column, i, *how);
+                number = epilogue.finish::<P>(sum, scale, column, i, how);
                 bits = number.to_bits();
             }
-            if problem.how & WIDE != 0 {
-                problem.out.cast::<u32>().add(i).write(bits);
+            if how & WIDE != 0 {
+                out.cast::<u32>().add(i).write(bits);
             } else {
-                problem.out.cast::<u16>().add(i).write(P::pack(number, 0.0) as u16);
+                out.cast::<u16>().add(i).write(P::pack(number, 0.0) as u16);
             }
         }
         i += thread::grid_stride();

@@ -3,7 +3,7 @@
 use super::accumulator::{Accumulator, Sum};
 use super::epilogue::{FINISHED, WIDE};
 use super::precision::Precision;
-use super::problem::{BY_ELEMENTS, Problem};
+use super::problem::{BY_ELEMENTS, Problem, Product};
 use super::ring::{COPIES, COPY_ROWS, ROW, Ring};
 use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, fence_copies, wait_copies_read};
@@ -27,8 +27,9 @@ pub unsafe fn store<P: Precision, S: Accumulator<Sum = P::Sum>>(
     [column, row]: [u32; 2],
 ) {
     let lane = warp::lane_id();
-    let finished = problem.how & FINISHED != 0;
-    let wide = P::WIDE || finished || problem.how & WIDE != 0;
+    let Problem { product, .. } = problem;
+    let finished = product.how & FINISHED != 0;
+    let wide = P::WIDE || finished || product.how & WIDE != 0;
     let across = if wide { COLUMNS / 2 } else { COLUMNS };
     let mut part = 0;
     // One loop around code that is there once for all boxes; only the registers differ.
@@ -52,7 +53,7 @@ pub unsafe fn store<P: Precision, S: Accumulator<Sum = P::Sum>>(
             }
             if finished {
                 warp::sync_warp(warp::ALL);
-                finish::<P>(problem, room, place, lane);
+                finish::<P>(product, room, place, lane);
             } else {
                 put(problem, room, place, lane);
             }
@@ -126,7 +127,7 @@ unsafe fn write_wide<S: Accumulator>(sums: &S, first: usize, room: SharedAddress
 unsafe fn put(problem: &Problem, room: SharedAddress, [column, row]: [u32; 2], lane: u32) {
     // SAFETY: the caller upholds this function's contract.
     unsafe {
-        if problem.how & BY_ELEMENTS == 0 {
+        if problem.product.how & BY_ELEMENTS == 0 {
             fence_copies();
             warp::sync_warp(warp::ALL);
             if lane == 0 {
@@ -134,7 +135,7 @@ unsafe fn put(problem: &Problem, room: SharedAddress, [column, row]: [u32; 2], l
             }
         } else {
             warp::sync_warp(warp::ALL);
-            copy_elements(problem, room, [column, row], lane);
+            copy_elements(&problem.product, room, [column, row], lane);
         }
     }
 }
@@ -144,25 +145,25 @@ unsafe fn put(problem: &Problem, room: SharedAddress, [column, row]: [u32; 2], l
 /// # Safety
 /// The whole warp calls it; the box is there, and there is room for the product.
 #[inline(always)]
-unsafe fn copy_elements(problem: &Problem, room: SharedAddress, [column, first]: [u32; 2], lane: u32) {
-    let wide = problem.how & WIDE != 0;
+pub unsafe fn copy_elements(product: &Product, room: SharedAddress, [column, first]: [u32; 2], lane: u32) {
+    let wide = product.how & WIDE != 0;
     let column = column + if wide { lane } else { lane * 2 };
     let mut i = 0;
     while i < COPY_ROWS {
         let (row, place) = (first + i, (lane / 4) ^ (i % 8));
-        let index = row as usize * problem.n as usize + column as usize;
+        let index = row as usize * product.n as usize + column as usize;
         // SAFETY: the four bytes are in the box; the elements are inside the product.
         unsafe {
             let bits = room.add(i * ROW + place * 16 + lane % 4 * 4).load::<u32>();
-            if row < problem.m && column < problem.n {
+            if row < product.m && column < product.n {
                 if wide {
-                    problem.out.cast::<u32>().add(index).write(bits);
+                    product.out.cast::<u32>().add(index).write(bits);
                 } else {
-                    problem.out.cast::<u16>().add(index).write(bits as u16);
+                    product.out.cast::<u16>().add(index).write(bits as u16);
                 }
             }
-            if !wide && row < problem.m && column + 1 < problem.n {
-                problem.out.cast::<u16>().add(index + 1).write((bits >> 16) as u16);
+            if !wide && row < product.m && column + 1 < product.n {
+                product.out.cast::<u16>().add(index + 1).write((bits >> 16) as u16);
             }
         }
         i += 1;
@@ -174,12 +175,12 @@ unsafe fn copy_elements(problem: &Problem, room: SharedAddress, [column, first]:
 /// # Safety
 /// The whole warp calls it; the box is there, of 32 bits, and there is room for the product.
 #[inline(always)]
-unsafe fn finish<P: Precision>(problem: &Problem, room: SharedAddress, [column, first]: [u32; 2], lane: u32) {
-    let Problem { epilogue, m, n, how, .. } = problem;
+pub unsafe fn finish<P: Precision>(product: &Product, room: SharedAddress, [column, first]: [u32; 2], lane: u32) {
+    let Product { epilogue, m, n, how, .. } = product;
     let (within, column) = (lane % 16, column + lane % 16 * 2);
     let (there, second) = (column < *n, column + 1 < *n);
     // Pairs can be stored at once if all of them start at even elements.
-    let pairs = n.is_multiple_of(2) && problem.out.addr().is_multiple_of(8);
+    let pairs = n.is_multiple_of(2) && product.out.addr().is_multiple_of(8);
     // SAFETY: the columns are the product's; where there is none, its neighbour's parameters are not used.
     let columns = unsafe {
         let last = n.wrapping_sub(1);
@@ -197,7 +198,7 @@ unsafe fn finish<P: Precision>(problem: &Problem, room: SharedAddress, [column, 
                 let scale = epilogue.row(row);
                 let low = epilogue.finish::<P>(sums[0], scale, columns[0], index, *how);
                 let high = if second { epilogue.finish::<P>(sums[1], scale, columns[1], index + 1, *how) } else { 0.0 };
-                write_pair::<P>(problem, index, [low, high], [pairs, second]);
+                write_pair::<P>(product, index, [low, high], [pairs, second]);
             }
         }
         i += 2;
@@ -209,27 +210,27 @@ unsafe fn finish<P: Precision>(problem: &Problem, room: SharedAddress, [column, 
 /// # Safety
 /// The elements are the product's; for `pairs`, aligned to both.
 #[inline(always)]
-unsafe fn write_pair<P: Precision>(problem: &Problem, index: usize, [low, high]: [f32; 2], [pairs, second]: [bool; 2]) {
-    let wide = problem.how & WIDE != 0;
+unsafe fn write_pair<P: Precision>(product: &Product, index: usize, [low, high]: [f32; 2], [pairs, second]: [bool; 2]) {
+    let wide = product.how & WIDE != 0;
     // SAFETY: the caller upholds this function's contract.
     unsafe {
         match (wide, pairs) {
             (true, true) => {
                 let both = u64::from(low.to_bits()) | u64::from(high.to_bits()) << 32;
-                problem.out.cast::<u32>().add(index).cast::<u64>().write(both);
+                product.out.cast::<u32>().add(index).cast::<u64>().write(both);
             }
-            (false, true) => problem.out.cast::<u16>().add(index).cast::<u32>().write(P::pack(low, high)),
+            (false, true) => product.out.cast::<u16>().add(index).cast::<u32>().write(P::pack(low, high)),
             (true, false) => {
-                problem.out.cast::<f32>().add(index).write(low);
+                product.out.cast::<f32>().add(index).write(low);
                 if second {
-                    problem.out.cast::<f32>().add(index + 1).write(high);
+                    product.out.cast::<f32>().add(index + 1).write(high);
                 }
             }
             (false, false) => {
                 let both = P::pack(low, high);
-                problem.out.cast::<u16>().add(index).write(both as u16);
+                product.out.cast::<u16>().add(index).write(both as u16);
                 if second {
-                    problem.out.cast::<u16>().add(index + 1).write((both >> 16) as u16);
+                    product.out.cast::<u16>().add(index + 1).write((both >> 16) as u16);
                 }
             }
         }

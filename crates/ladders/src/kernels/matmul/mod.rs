@@ -88,7 +88,7 @@ pub(crate) fn sizes_of(problem: &Problem<'_>) -> Result<Sizes> {
 }
 
 /// The sizes as kernels take them.
-fn for_kernels(sizes: &Sizes) -> Result<[u32; 3]> {
+pub(super) fn for_kernels(sizes: &Sizes) -> Result<[u32; 3]> {
     let fits = |n: usize| u32::try_from(n).ok();
     match (fits(sizes.m), fits(sizes.n), fits(sizes.k)) {
         (Some(m), Some(n), Some(k)) => Ok([m, n, k]),
@@ -100,7 +100,7 @@ fn for_kernels(sizes: &Sizes) -> Result<[u32; 3]> {
 }
 
 /// The storage order as kernels take it.
-fn stored(sizes: &Sizes) -> u32 {
+pub(super) fn stored(sizes: &Sizes) -> u32 {
     let [a, b] = sizes.transposed;
     (u32::from(a) * A_TRANSPOSED) | (u32::from(b) * B_TRANSPOSED)
 }

@@ -1,0 +1,147 @@
+//! Products by warpgroups, fed by tensor maps; without tensor cores, by each thread.
+
+use super::epilogue::Parameters;
+use super::factor::{Factor, Kernel, Operand, TILES};
+use super::stored::{Request, Stored, map};
+use super::{for_kernels, has_warpgroups};
+use crate::backend::{Handle, Shape, View};
+use crate::element::Scalar;
+use crate::error::Result;
+use crate::launch::Launch;
+use crate::matmul::Sizes;
+use cuda_std::launch::{Ptr, PtrMut};
+use cuda_std::memory::TensorMap;
+use kernels_gpu::tensor::mixed::epilogue::FINISHED;
+use kernels_gpu::tensor::mixed::problem::{A_ACROSS, B_ACROSS, BY_ELEMENTS, PLAIN};
+use kernels_gpu::tensor::mixed::product::{BLOCK, Size};
+use kernels_gpu::tensor::mixed::{COPY_ROWS, ROWS, pad};
+
+/// A plan.
+pub struct Warpgroups<H: Handle> {
+    /// `m`, `n`, `k`.
+    sizes: [u32; 3],
+    factors: [Stored<H>; 2],
+    kernel: Kernel,
+    /// The launch on tensor cores; `None` on devices without them, and if nothing is added.
+    shape: Option<Shape>,
+    /// The launch without them.
+    plain: Shape,
+    /// Bits for the storage orders of the factors, which PTX for older GPUs reads.
+    orders: u32,
+}
+
+impl<H: Handle> Warpgroups<H> {
+    /// Plans products of these sizes.
+    ///
+    /// # Errors
+    /// Those of [`Plan::new`](super::Plan::new).
+    pub fn new<T: Operand>(device: &H, sizes: Sizes) -> Result<Self> {
+        let (info, Sizes { transposed, .. }) = (device.backend().info(), sizes);
+        let sizes @ [rows, columns, depth] = for_kernels(sizes)?;
+        let (tile, size) = fastest(rows, columns, info.multiprocessors);
+        let tensor = has_warpgroups(info) && depth > 0;
+        let tiles = u64::from(rows.div_ceil(ROWS)) * u64::from(columns.div_ceil(size.columns));
+        let (blocks, elements) = (u64::from(info.multiprocessors), u64::from(rows) * u64::from(columns));
+        let [across_a, across_b] = [transposed[0], !transposed[1]];
+        let multiplications = tensor.then(|| u128::from(elements).saturating_mul(depth.into()));
+        let factor = |lines, across, tile| Request { lines, depth, across, tile, multiplications };
+        let order = if T::EITHER { usize::from(across_a) * 2 + usize::from(across_b) } else { 0 };
+        let orders = (u32::from(across_a) * A_ACROSS) | (u32::from(across_b) * B_ACROSS);
+        Ok(Self {
+            sizes,
+            factors: [
+                Stored::new::<T>(device, &factor(rows, across_a, ROWS))?,
+                Stored::new::<T>(device, &factor(columns, across_b, size.columns))?,
+            ],
+            kernel: T::KERNELS[tile][order],
+            shape: tensor.then(|| Shape::linear(blocks.min(tiles) as u32, BLOCK).with_shared(size.shared)),
+            plain: Shape::linear((blocks * 4).min(elements.div_ceil(BLOCK.into())) as u32, BLOCK),
+            orders,
+        })
+    }
+
+    /// The launches that write the product of A and B, in order.
+    ///
+    /// # Errors
+    /// Those of the device.
+    ///
+    /// # Safety
+    /// The matrices have the plan's sizes, and the epilogue its lengths.
+    pub unsafe fn prepare<'a, T: Factor<O>, O: Scalar>(
+        &'a self,
+        device: &H,
+        [a, b]: [View<'a, T, H>; 2],
+        epilogue: Parameters<'a>,
+        product: View<'a, O, H>,
+    ) -> Result<Vec<Launch<'a>>> {
+        let Parameters { how: finish, alpha, beta, addend, vectors } = epilogue;
+        let ([row_scales, column_scales, bias], [rows, columns, depth]) = (vectors, self.sizes);
+        let factors = [(&self.factors[0], a), (&self.factors[1], b)];
+        let mapped = factors.iter().all(|(stored, view)| stored.has_map(view.address()));
+        let whole = (columns as usize * size_of::<O>()).is_multiple_of(pad::UNIT as usize);
+        let by_map = whole && product.address().is_multiple_of(16) && finish & FINISHED == 0;
+        let none = TensorMap::new([0; 16]);
+        let empty = rows == 0 || columns == 0;
+        let (mut launches, mut maps, mut shape, mut how) = (Vec::new(), [none; 3], self.plain, PLAIN);
+        if let (Some(on_tensor_cores), true, false) = (self.shape, mapped, empty) {
+            (how, shape) = (if by_map { 0 } else { BY_ELEMENTS }, on_tensor_cores);
+            for (i, (stored, view)) in factors.into_iter().enumerate() {
+                launches.extend(stored.prepare(view));
+                maps[i] = stored.map::<T>(device, view.address())?;
+            }
+            if by_map {
+                maps[2] = map::<O, H>(device, product.address(), [rows, columns], pad::UNIT, COPY_ROWS)?;
+            }
+        }
+        let [a_map, b_map, c_map] = maps;
+        // SAFETY: the views borrow the memory, of which these are the bytes.
+        let (on_a, on_b, out) =
+            unsafe { (Ptr::new(a.address()), Ptr::new(b.address()), PtrMut::new(product.address())) };
+        let how = how | finish | self.orders;
+        let call = (self.kernel)(
+            a_map,
+            b_map,
+            c_map,
+            on_a,
+            on_b,
+            out,
+            rows,
+            columns,
+            depth,
+            how,
+            alpha,
+            beta,
+            addend,
+            row_scales,
+            column_scales,
+            bias,
+        );
+        // SAFETY: by contract the matrices have the plan's sizes, the maps describe them with the kernel's boxes, the
+        // launches before write the copies, and block and shared memory are the kernel's.
+        let launch = unsafe { Launch::new(call, shape) }.using([a.reads(), b.reads(), product.writes()]);
+        let copies = self.factors.iter().filter_map(Stored::copy);
+        launches.push(copies.fold(launch, |launch, copy| launch.using([copy.reads()])));
+        Ok(launches)
+    }
+}
+
+/// The number of the tile with which the busiest multiprocessor finishes first, and the tile.
+fn fastest(rows: u32, columns: u32, multiprocessors: u32) -> (usize, Size) {
+    let time = |(tile, speed): (Size, f64)| -> f64 {
+        let tiles = u64::from(rows.div_ceil(ROWS)) * u64::from(columns.div_ceil(tile.columns));
+        tiles.div_ceil(multiprocessors.into()) as f64 * f64::from(tile.columns) / speed
+    };
+    let tile = (1..TILES.len()).fold(0, |best, tile| if time(TILES[tile]) < time(TILES[best]) { tile } else { best });
+    (tile, TILES[tile].0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_fill_the_device() {
+        let columns = |n: u32| fastest(n, n, 132).1.columns;
+        assert_eq!([8192, 4096, 3072, 2048, 1280, 1024, 512].map(columns), [256, 256, 192, 256, 128, 64, 64]);
+    }
+}
