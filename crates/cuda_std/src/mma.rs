@@ -57,7 +57,7 @@ pub trait Factor: Copy {
     unsafe fn multiply_add(sums: [Self::Sum; 4], left: [u32; 4], right: [u32; 2]) -> [Self::Sum; 4];
 }
 
-/// Types with elements of 16 bits, which [`Left::load_across`] turns while it loads.
+/// Types with elements of 16 bits, which [`Left::load_across`] and [`Right::load_two_across`] turn while they load.
 pub trait Half: Factor {}
 impl Half for F16 {}
 impl Half for Bf16 {}
@@ -71,7 +71,8 @@ macro_rules! factor {
             #[gpu_only]
             unsafe fn multiply_add(sums: [$sum; 4], left: [u32; 4], right: [u32; 2]) -> [$sum; 4] {
                 let [mut p, mut q, mut r, mut s] = sums;
-                // SAFETY: the instruction uses registers only, and by contract all lanes reach it.
+                // SAFETY: the instruction uses registers only, and by contract all lanes reach it. It is not `pure`, so
+                // that it stays where the kernel has it: between the loads of other registers.
                 unsafe {
                     core::arch::asm!(
                         concat!("mma.sync.aligned.", $instruction,
@@ -79,7 +80,7 @@ macro_rules! factor {
                         p = inout(reg32) p, q = inout(reg32) q, r = inout(reg32) r, s = inout(reg32) s,
                         a = in(reg32) left[0], b = in(reg32) left[1], c = in(reg32) left[2], d = in(reg32) left[3],
                         e = in(reg32) right[0], f = in(reg32) right[1],
-                        options(pure, nomem, nostack, preserves_flags)
+                        options(nomem, nostack, preserves_flags)
                     );
                 }
                 [p, q, r, s]
@@ -144,14 +145,33 @@ impl<T: Factor> Right<T> {
     pub const fn from_registers(registers: [u32; 2]) -> Self {
         Self(registers, PhantomData)
     }
+
+    /// Loads two factors, of 16 neighbouring columns, from shared memory, where they lie along the depth. Lane `l` gives
+    /// the address of column `l / 16 * 8 + l % 8`, from byte `l / 8 % 2 * 16` of the depth on.
+    ///
+    /// # Safety
+    /// That of [`SharedAddress::load_matrices`].
+    #[must_use]
+    #[inline(always)]
+    pub unsafe fn load_two(at: SharedAddress) -> [Self; 2] {
+        // SAFETY: the caller upholds this function's contract.
+        let [a, b, c, d] = unsafe { at.load_matrices() };
+        [Self::from_registers([a, b]), Self::from_registers([c, d])]
+    }
 }
 
-impl<T: Factor> From<Left<T>> for [Right<T>; 2] {
-    /// The transposed factor: the first eight rows as columns, then the others. The registers are the same.
+impl<T: Half> Right<T> {
+    /// Loads two factors, of 16 neighbouring columns, from shared memory, where they lie along the columns. Lane `l`
+    /// gives the address of element `l % 16` of the depth, from column `l / 16 * 8` on.
+    ///
+    /// # Safety
+    /// That of [`SharedAddress::load_matrices`].
+    #[must_use]
     #[inline(always)]
-    fn from(left: Left<T>) -> Self {
-        let [a, b, c, d] = left.0;
-        [Right::from_registers([a, c]), Right::from_registers([b, d])]
+    pub unsafe fn load_two_across(at: SharedAddress) -> [Self; 2] {
+        // SAFETY: the caller upholds this function's contract.
+        let [a, b, c, d] = unsafe { at.load_matrices_transposed() };
+        [Self::from_registers([a, b]), Self::from_registers([c, d])]
     }
 }
 

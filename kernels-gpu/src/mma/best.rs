@@ -10,7 +10,7 @@
 //! - Tiles that are computed at the same time lie close together, so that their factors are found in the L2 cache.
 
 use super::fill::Source;
-use super::layout::offset;
+use super::layout::start_along;
 use super::store::{ROOM, store};
 use super::sums::Tile;
 use super::{Bf16, F16, Factor, S8, Tf32};
@@ -18,7 +18,6 @@ use crate::tensor::mixed::epilogue::Epilogue;
 use crate::tensor::mixed::problem::{Product, place};
 use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, sm_80};
-use cuda_std::mma::Left;
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
 
@@ -66,7 +65,7 @@ const fn size(down: u32, m: usize, n: usize) -> Size {
 const ALIGNMENT: u32 = 128;
 
 macro_rules! kernels {
-    ($name:ident $size:ident: $down:literal $m:literal $n:literal) => {
+    ($name:ident $size:ident $any:literal: $down:literal $m:literal $n:literal) => {
         #[doc = concat!("The part of the product that a block of [`", stringify!($name), "`] computes.")]
         pub const $size: Size = size($down, $m, $n);
 
@@ -102,12 +101,12 @@ macro_rules! kernels {
             let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
             let product = Product { out, m, n, how, epilogue };
             // SAFETY: this kernel has the same contract.
-            unsafe { run::<P, A, B, $m, $n, { $size.rows }, { $size.columns }>([a, b], k, &product) };
+            unsafe { run::<P, A, B, $m, $n, { $size.rows }, { $size.columns }, $any>([a, b], k, &product) };
         }
     };
 }
-kernels!(mma_best LARGE: 2 4 4);
-kernels!(mma_best_small SMALL: 4 2 2);
+kernels!(mma_best LARGE false: 2 4 4);
+kernels!(mma_best_small SMALL true: 4 2 2);
 
 /// # Safety
 /// That of [`mma_best`].
@@ -120,6 +119,7 @@ unsafe fn run<
     const N: usize,
     const ROWS: u32,
     const COLUMNS: u32,
+    const ANY: bool,
 >(
     [a, b]: [*const u8; 2],
     k: u32,
@@ -127,13 +127,13 @@ unsafe fn run<
 ) {
     let Product { m, n, how, .. } = *product;
     let [row, column] = place(thread::block_idx_x(), [m.div_ceil(ROWS), n.div_ceil(COLUMNS)], [ROWS, COLUMNS]);
-    let source_a = Source::<P, A, ROWS>::new(a, row, [m, k], how & A_UNALIGNED == 0);
-    let source_b = Source::<P, B, COLUMNS>::new(b, column, [n, k], how & B_UNALIGNED == 0);
+    let source_a = Source::<P, A, ROWS, ANY>::new(a, row, [m, k], how & A_UNALIGNED == 0);
+    let source_b = Source::<P, B, COLUMNS, ANY>::new(b, column, [n, k], how & B_UNALIGNED == 0);
     let (warp, lane) = (thread::thread_idx_x() / 32, warp::lane_id());
     let (down, across) =
         (warp % (ROWS / (M as u32 * 16)) * (M as u32 * 16), warp / (ROWS / (M as u32 * 16)) * (N as u32 * 16));
-    let pitches = [Source::<P, A, ROWS>::PITCH, Source::<P, B, COLUMNS>::PITCH];
-    let starts = [start::<P, A>(pitches[0], down, lane), start::<P, B>(pitches[1], across, lane)];
+    let pitches = [Source::<P, A, ROWS, ANY>::PITCH, Source::<P, B, COLUMNS, ANY>::PITCH];
+    let starts = [start::<P, A, false>(pitches[0], down, lane), start::<P, B, true>(pitches[1], across, lane)];
     // SAFETY: the launch has the shared memory.
     let first = unsafe { SharedAddress::of(dynamic_shared_mem::<u8>()) }.align_up(ALIGNMENT);
     let stage = |number: u32| first.add(number * (ROWS + COLUMNS) * ROW);
@@ -154,10 +154,10 @@ unsafe fn run<
     let mut sums = Tile::<P, M, N>::zero();
     // The registers of two steps: those of one are loaded while the others are multiplied.
     // SAFETY: the stage is complete, and all lanes of the warp are here.
-    let load_a = |number, step| unsafe { load::<P, A, M>(stage(number), pitches[0], starts[0], step) };
+    let load_a = |number, step| unsafe { load::<P, A, false, M>(stage(number), pitches[0], starts[0], step) };
     let load_b =
         // SAFETY: as above.
-        |number: u32, step| unsafe { load::<P, B, N>(stage(number).add(ROWS * ROW), pitches[1], starts[1], step) };
+        |number: u32, step| unsafe { load::<P, B, true, N>(stage(number).add(ROWS * ROW), pitches[1], starts[1], step) };
     let mut of_a = [load_a(0, 0); 2];
     let mut of_b = [load_b(0, 0); 2];
     let (mut reading, mut at) = (0, 0);
@@ -189,8 +189,8 @@ unsafe fn run<
 
 /// Offset in a stage from which the lane loads the lines from `line` on.
 #[inline(always)]
-fn start<P: Factor, const ACROSS: bool>(pitch: u32, line: u32, lane: u32) -> u32 {
-    if ACROSS { P::start_across(pitch, line, lane) } else { offset(pitch, line + lane % 16, lane / 16, lane % 8) }
+fn start<P: Factor, const ACROSS: bool, const RIGHT: bool>(pitch: u32, line: u32, lane: u32) -> u32 {
+    if ACROSS { P::start_across::<RIGHT>(pitch, line, lane) } else { start_along::<RIGHT>(pitch, line, lane) }
 }
 
 /// Loads the registers of `COUNT` blocks of 16 lines, for step `step` of a stage.
@@ -198,21 +198,21 @@ fn start<P: Factor, const ACROSS: bool>(pitch: u32, line: u32, lane: u32) -> u32
 /// # Safety
 /// All lanes of the warp call it together; the stage is complete.
 #[inline(always)]
-unsafe fn load<P: Factor, const ACROSS: bool, const COUNT: usize>(
+unsafe fn load<P: Factor, const ACROSS: bool, const RIGHT: bool, const COUNT: usize>(
     tile: SharedAddress,
     pitch: u32,
     start: u32,
     step: u32,
-) -> [Left<P::Type>; COUNT] {
-    let mut out = [Left::from_registers([0; 4]); COUNT];
+) -> [[u32; 4]; COUNT] {
+    let mut out = [[0; 4]; COUNT];
     unroll!(block < COUNT => {
         let block = block as u32;
         // SAFETY: the caller upholds this function's contract.
         out[block as usize] = unsafe {
             if ACROSS {
-                P::across(tile, pitch, start, block, step * P::STEP)
+                P::across::<RIGHT>(tile, pitch, start, block, step * P::STEP)
             } else {
-                Left::load(tile.add((start ^ (step * 32)) + block * 16 * pitch))
+                tile.add((start ^ (step * 32)) + block * 16 * pitch).load_matrices()
             }
         };
     });

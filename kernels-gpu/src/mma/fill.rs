@@ -9,8 +9,8 @@ use cuda_std::memory::{SharedAddress, sm_80};
 use cuda_std::prelude::*;
 
 /// What a thread copies of `LINES` lines of a factor, which lies across the depth if `ACROSS`: units of 16 bytes, one
-/// column of them.
-pub struct Source<P, const ACROSS: bool, const LINES: u32> {
+/// column of them. Only with `ANY` can rows start anywhere: the branch costs the registers of the sums moves.
+pub struct Source<P, const ACROSS: bool, const LINES: u32, const ANY: bool> {
     /// The thread's first unit in the matrix.
     at: *const u8,
     /// Its offset in a stage.
@@ -26,7 +26,7 @@ pub struct Source<P, const ACROSS: bool, const LINES: u32> {
     precision: PhantomData<P>,
 }
 
-impl<P: Factor, const ACROSS: bool, const LINES: u32> Source<P, ACROSS, LINES> {
+impl<P: Factor, const ACROSS: bool, const LINES: u32, const ANY: bool> Source<P, ACROSS, LINES, ANY> {
     /// Rows of the matrix in a stage.
     const ROWS: u32 = if ACROSS { ROW / P::SIZE } else { LINES };
 
@@ -76,7 +76,7 @@ impl<P: Factor, const ACROSS: bool, const LINES: u32> Source<P, ACROSS, LINES> {
         let (rows, columns) = (self.rows.saturating_sub(row), self.columns.saturating_sub(column));
         let from = self.at.wrapping_add(row as usize * self.pitch + column as usize * size_of::<P::Bits>());
         let to = stage.add(self.to);
-        if self.aligned {
+        if !ANY || self.aligned {
             unroll!(i < (Self::ROWS / Self::NEXT) as usize => {
                 let down = i as u32 * Self::NEXT;
                 let from = from.wrapping_add(down as usize * self.pitch);

@@ -15,6 +15,15 @@ pub const fn offset(pitch: u32, row: u32, unit: u32, turn: u32) -> u32 {
     row * pitch + (unit ^ turn) * UNIT
 }
 
+/// Offset from which the lane loads its part of the 16 lines from `line` on, a multiple of 8, that lie along the depth:
+/// for the registers of a left factor, or of two right ones, for which the two in the middle are exchanged.
+#[inline(always)]
+pub const fn start_along<const RIGHT: bool>(pitch: u32, line: u32, lane: u32) -> u32 {
+    let [first, second] = [lane / 16, lane / 8 % 2];
+    let [half, unit] = if RIGHT { [first, second] } else { [second, first] };
+    offset(pitch, line + half * 8 + lane % 8, unit, lane % 8)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,12 +6,11 @@
 //! load then takes the four wavefronts that its 512 bytes need.
 
 use super::block::{BLOCK as THREADS, ROW, WARP, WarpTile, fill, place, store};
-use super::layout::offset;
+use super::layout::{offset, start_along};
 use super::{Bf16, F16, Factor, S8, Tf32, lines::Lines};
 use crate::unroll::unroll;
 use core::mem::MaybeUninit;
 use cuda_std::memory::SharedAddress;
-use cuda_std::mma::Left;
 use cuda_std::prelude::*;
 
 /// The idea in one line.
@@ -41,7 +40,9 @@ pub unsafe fn mma_ldmatrix<P: Factor>(a: *const u8, b: *const u8, c: *mut u8, m:
     let tile_a = (&raw mut UNITS_OF_BOTH).cast::<u128>();
     let tile_b = tile_a.wrapping_add(UNITS);
     // SAFETY: the tiles are in shared memory.
-    let (first_a, first_b) = unsafe { (first(tile_a, down), first(tile_b, across)) };
+    let (at_a, at_b) = unsafe { (SharedAddress::of(tile_a), SharedAddress::of(tile_b)) };
+    let lane = warp::lane_id();
+    let (start_a, start_b) = (start_along::<false>(ROW, down, lane), start_along::<true>(ROW, across, lane));
     let mut sums = WarpTile::<P>::zero();
     let mut at = 0;
     while at < k {
@@ -53,7 +54,7 @@ pub unsafe fn mma_ldmatrix<P: Factor>(a: *const u8, b: *const u8, c: *mut u8, m:
         thread::sync_threads(); // the tiles are complete before any thread reads them
         unroll!(step < (ROW / 32) as usize => {
             // SAFETY: the tiles are there, and the whole warp is here.
-            unsafe { sums.add(&registers::<P>(first_a, step), &registers::<P>(first_b, step)) };
+            unsafe { sums.add(&registers(at_a, start_a, step), &registers(at_b, start_b, step)) };
         });
         thread::sync_threads(); // every thread has read the tiles before the next round overwrites them
         at += ROW / P::SIZE;
@@ -62,28 +63,17 @@ pub unsafe fn mma_ldmatrix<P: Factor>(a: *const u8, b: *const u8, c: *mut u8, m:
     unsafe { store(&sums, c, [m, n], [row + down, column + across]) };
 }
 
-/// Start of the tile, and the offset from which the lane loads lines from `line` on.
-///
-/// # Safety
-/// The tile is in shared memory.
-#[inline(always)]
-unsafe fn first(tile: *const u128, line: u32) -> (SharedAddress, u32) {
-    let lane = warp::lane_id();
-    // SAFETY: the caller upholds this function's contract.
-    (unsafe { SharedAddress::of(tile) }, offset(ROW, line + lane % 16, lane / 16, lane % 8))
-}
-
 /// The lane's registers of 32 lines of a tile, for 32 bytes of the depth.
 ///
 /// # Safety
 /// All lanes of the warp call it together; the lines are in the tile.
 #[inline(always)]
-unsafe fn registers<P: Factor>((tile, first): (SharedAddress, u32), step: usize) -> [Left<P::Type>; WARP] {
-    let first = tile.add(first ^ (step as u32 * 32));
-    let mut out = [Left::from_registers([0; 4]); WARP];
+unsafe fn registers(tile: SharedAddress, start: u32, step: usize) -> [[u32; 4]; WARP] {
+    let first = tile.add(start ^ (step as u32 * 32));
+    let mut out = [[0; 4]; WARP];
     unroll!(i < WARP => {
         // SAFETY: the caller upholds this function's contract.
-        out[i] = unsafe { Left::load(first.add(i as u32 * 16 * ROW)) };
+        out[i] = unsafe { first.add(i as u32 * 16 * ROW).load_matrices() };
     });
     out
 }

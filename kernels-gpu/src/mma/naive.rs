@@ -4,7 +4,6 @@
 use super::block::{BLOCK as THREADS, WARP, WarpTile, place, store};
 use super::{Bf16, F16, Factor, S8, Tf32, lines::Lines};
 use crate::unroll::unroll;
-use cuda_std::mma::Left;
 use cuda_std::prelude::*;
 
 /// The idea in one line.
@@ -30,26 +29,30 @@ pub unsafe fn mma_naive<P: Factor>(a: *const u8, b: *const u8, c: *mut u8, m: u3
     let mut at = 0;
     while at < k {
         // SAFETY: the factors have their elements, and the whole warp is here.
-        unsafe { sums.add(&registers(a, row, at), &registers(b, column, at)) };
+        unsafe { sums.add(&registers::<P, false>(a, row, at), &registers::<P, true>(b, column, at)) };
         at += P::STEP;
     }
     // SAFETY: by contract there is room for the product.
     unsafe { store(&sums, c, [m, n], [row, column]) };
 }
 
-/// The lane's registers of 32 lines, from element `k` of the depth on.
+/// The lane's registers of 32 lines, for left factors or, if `RIGHT`, for right ones, from element `k` of the depth on.
 ///
 /// # Safety
 /// The factor has its elements.
 #[inline(always)]
-unsafe fn registers<P: Factor>(factor: Lines<P>, line: u32, k: u32) -> [Left<P::Type>; WARP] {
+unsafe fn registers<P: Factor, const RIGHT: bool>(factor: Lines<P>, line: u32, k: u32) -> [[u32; 4]; WARP] {
     let (line, k) = (line + warp::lane_id() / 4, k + warp::lane_id() % 4 * (4 / P::SIZE));
-    let mut out = [Left::from_registers([0; 4]); WARP];
+    let mut out = [[0; 4]; WARP];
     unroll!(i < WARP => {
         let line = line + i as u32 * 16;
         // SAFETY: the caller upholds this function's contract.
         let word = |down, bytes| unsafe { factor.word(line + down, k + bytes / P::SIZE) };
-        out[i] = Left::from_registers([word(0, 0), word(8, 0), word(0, 16), word(8, 16)]);
+        out[i] = if RIGHT {
+            [word(0, 0), word(0, 16), word(8, 0), word(8, 16)]
+        } else {
+            [word(0, 0), word(8, 0), word(0, 16), word(8, 16)]
+        };
     });
     out
 }

@@ -8,7 +8,6 @@ use super::block::{BLOCK as THREADS, ROW, WARP, WarpTile, fill, place, store};
 use super::{Bf16, F16, Factor, S8, Tf32, lines::Lines};
 use crate::unroll::unroll;
 use core::mem::MaybeUninit;
-use cuda_std::mma::Left;
 use cuda_std::prelude::*;
 
 /// The idea in one line.
@@ -47,7 +46,7 @@ pub unsafe fn mma_shared<P: Factor>(a: *const u8, b: *const u8, c: *mut u8, m: u
         thread::sync_threads(); // the tiles are complete before any thread reads them
         unroll!(step < (ROW / 32) as usize => {
             // SAFETY: the tiles are there, and the whole warp is here.
-            unsafe { sums.add(&registers::<P>(tile_a, down, step), &registers::<P>(tile_b, across, step)) };
+            unsafe { sums.add(&registers::<false>(tile_a, down, step), &registers::<true>(tile_b, across, step)) };
         });
         thread::sync_threads(); // every thread has read the tiles before the next round overwrites them
         at += ROW / P::SIZE;
@@ -56,22 +55,26 @@ pub unsafe fn mma_shared<P: Factor>(a: *const u8, b: *const u8, c: *mut u8, m: u
     unsafe { store(&sums, c, [m, n], [row + down, column + across]) };
 }
 
-/// The lane's registers of 32 lines of a tile, for 32 bytes of the depth.
+/// The lane's registers of 32 lines, for left factors or, if `RIGHT`, for right ones of a tile, for 32 bytes of the depth.
 ///
 /// # Safety
 /// The lines are in the tile.
 #[inline(always)]
-unsafe fn registers<P: Factor>(tile: *const u128, line: u32, step: usize) -> [Left<P::Type>; WARP] {
+unsafe fn registers<const RIGHT: bool>(tile: *const u128, line: u32, step: usize) -> [[u32; 4]; WARP] {
     let first = (line + warp::lane_id() / 4) * ROW + warp::lane_id() % 4 * 4 + step as u32 * 32;
     let words = tile.cast::<u32>().wrapping_byte_add(first as usize);
-    let mut out = [Left::from_registers([0; 4]); WARP];
+    let mut out = [[0; 4]; WARP];
     unroll!(i < WARP => {
         let word = |down: u32, bytes: u32| {
             let at = (i as u32 * 16 + down) * ROW + bytes;
             // SAFETY: the word is in the tile.
             unsafe { words.byte_add(at as usize).read() }
         };
-        out[i] = Left::from_registers([word(0, 0), word(8, 0), word(0, 16), word(8, 16)]);
+        out[i] = if RIGHT {
+            [word(0, 0), word(0, 16), word(8, 0), word(8, 16)]
+        } else {
+            [word(0, 0), word(8, 0), word(0, 16), word(8, 16)]
+        };
     });
     out
 }
