@@ -11,7 +11,7 @@
 
 use super::fill::Source;
 use super::layout::start_along;
-use super::store::{ROOM, store};
+use super::store::{room, store};
 use super::sums::Tile;
 use super::{Bf16, F16, Factor, S8, Tf32};
 use crate::tensor::mixed::epilogue::Epilogue;
@@ -57,7 +57,7 @@ pub struct Size {
 const fn size(down: u32, m: usize, n: usize) -> Size {
     let (rows, columns) = (down * m as u32 * 16, BLOCK / 32 / down * n as u32 * 16);
     let stages = STAGES * (rows + columns) * ROW;
-    assert!(stages >= BLOCK / 32 * ROOM, "sums leave through the room of the stages");
+    assert!(stages >= BLOCK / 32 * room(n), "sums leave through the room of the stages");
     Size { rows, columns, shared: stages + ALIGNMENT }
 }
 
@@ -184,7 +184,7 @@ unsafe fn run<
     sm_80::wait::<0>();
     thread::sync_threads(); // the room of the stages is used for the sums from here on
     // SAFETY: the room is this warp's, and by contract there is room for the product.
-    unsafe { store::<P, A, B, M, N>(product, &sums, first.add(warp * ROOM), [row + down, column + across]) };
+    unsafe { store::<P, A, B, M, N>(product, &sums, first.add(warp * room(N)), [row + down, column + across]) };
 }
 
 /// Offset in a stage from which the lane loads the lines from `line` on.

@@ -90,7 +90,7 @@ impl<P: Factor, const ACROSS: bool, const LINES: u32, const ANY: bool> Source<P,
                 let from = from.wrapping_add(down as usize * self.pitch);
                 let there = if down < rows { columns.min(Self::WIDTH) } else { 0 };
                 // SAFETY: the caller upholds this function's contract; these elements are inside the matrix.
-                unsafe { put(to.add(down * Self::PITCH), unit::<P>(from, there)) };
+                unsafe { to.add(down * Self::PITCH).store(unit::<P>(from, there)) };
                 down += Self::NEXT;
             }
         }
@@ -117,17 +117,4 @@ unsafe fn unit<P: Factor>(from: *const u8, there: u32) -> [u64; 2] {
         i += 1;
     }
     halves
-}
-
-/// Writes a unit.
-///
-/// # Safety
-/// There is room, which nothing else accesses.
-#[inline(always)]
-unsafe fn put(to: SharedAddress, [low, high]: [u64; 2]) {
-    // SAFETY: the caller upholds this function's contract.
-    unsafe {
-        to.store(low);
-        to.add(8).store(high);
-    }
 }

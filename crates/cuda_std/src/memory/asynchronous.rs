@@ -32,14 +32,14 @@ impl SharedAddress {
         Self(address)
     }
 
-    /// Reads a `T` of 4 or 8 bytes from this address.
+    /// Reads a `T` of 4, 8 or 16 bytes from this address.
     ///
     /// # Safety
     /// The address must be a multiple of the size, and hold a `T` that no thread writes at the same time.
     #[must_use]
     #[gpu_only]
     pub unsafe fn load<T: Copy>(self) -> T {
-        const { assert!(matches!(size_of::<T>(), 4 | 8), "an address in shared memory is read by 4 or 8 bytes") };
+        const { assert!(matches!(size_of::<T>(), 4 | 8 | 16), "shared memory is read by 4, 8 or 16 bytes") };
         // SAFETY: the caller upholds this function's contract, and the bits are those of a `T`.
         unsafe {
             if size_of::<T>() == 4 {
@@ -47,6 +47,11 @@ impl SharedAddress {
                 core::arch::asm!("ld.shared.b32 {bits}, [{at}];", bits = out(reg32) bits, at = in(reg32) self.0,
                     options(readonly, nostack, preserves_flags));
                 core::mem::transmute_copy(&bits)
+            } else if size_of::<T>() == 16 {
+                let (low, high): (u64, u64);
+                core::arch::asm!("ld.shared.v2.b64 {{{low}, {high}}}, [{at}];", low = out(reg64) low,
+                    high = out(reg64) high, at = in(reg32) self.0, options(readonly, nostack, preserves_flags));
+                core::mem::transmute_copy(&[low, high])
             } else {
                 let bits: u64;
                 core::arch::asm!("ld.shared.b64 {bits}, [{at}];", bits = out(reg64) bits, at = in(reg32) self.0,
@@ -56,18 +61,28 @@ impl SharedAddress {
         }
     }
 
-    /// Writes a `T` of 8 bytes to this address.
+    /// Writes a `T` of 4, 8 or 16 bytes to this address.
     ///
     /// # Safety
-    /// The address must be a multiple of 8, and nothing else accesses the 8 bytes at the same time.
+    /// The address must be a multiple of the size, and nothing else accesses the bytes at the same time.
     #[gpu_only]
     pub unsafe fn store<T: Copy>(self, value: T) {
-        const { assert!(size_of::<T>() == 8, "an address in shared memory is written by 8 bytes") };
+        const { assert!(matches!(size_of::<T>(), 4 | 8 | 16), "shared memory is written by 4, 8 or 16 bytes") };
         // SAFETY: the caller upholds this function's contract, and the bits are those of a `T`.
         unsafe {
-            let bits: u64 = core::mem::transmute_copy(&value);
-            core::arch::asm!("st.shared.b64 [{at}], {bits};", at = in(reg32) self.0, bits = in(reg64) bits,
-                options(nostack, preserves_flags));
+            if size_of::<T>() == 4 {
+                let bits: u32 = core::mem::transmute_copy(&value);
+                core::arch::asm!("st.shared.b32 [{at}], {bits};", at = in(reg32) self.0, bits = in(reg32) bits,
+                    options(nostack, preserves_flags));
+            } else if size_of::<T>() == 16 {
+                let [low, high]: [u64; 2] = core::mem::transmute_copy(&value);
+                core::arch::asm!("st.shared.v2.b64 [{at}], {{{low}, {high}}};", at = in(reg32) self.0,
+                    low = in(reg64) low, high = in(reg64) high, options(nostack, preserves_flags));
+            } else {
+                let bits: u64 = core::mem::transmute_copy(&value);
+                core::arch::asm!("st.shared.b64 [{at}], {bits};", at = in(reg32) self.0, bits = in(reg64) bits,
+                    options(nostack, preserves_flags));
+            }
         }
     }
 
