@@ -77,7 +77,7 @@ macro_rules! kernels {
         ///
         /// # Safety
         /// [`BLOCK`] threads, one block for each part of the product, with its dynamic shared memory. `a` and `b` have
-        /// their elements, `out` room for `m * n`, which overlap nothing but, exactly, the addend; the other pointers are
+        /// their elements, with rows `a_pitch` and `b_pitch` elements apart, `out` room for `m * n`, which overlap nothing but, exactly, the addend; the other pointers are
         /// null or have their elements. Rows of `a` and `b` start at multiples of 16 bytes unless `how` says otherwise.
         /// A GPU of sm_80 or later.
         #[kernel(
@@ -90,6 +90,8 @@ macro_rules! kernels {
             m: u32,
             n: u32,
             k: u32,
+            a_pitch: u32,
+            b_pitch: u32,
             how: u32,
             alpha: f32,
             beta: f32,
@@ -101,7 +103,7 @@ macro_rules! kernels {
             let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
             let product = Product { out, m, n, how, epilogue };
             // SAFETY: this kernel has the same contract.
-            unsafe { run::<P, A, B, $m, $n, { $size.rows }, { $size.columns }, $any>([a, b], k, &product) };
+            unsafe { run::<P, A, B, $m, $n, { $size.rows }, { $size.columns }, $any>([a, b], k, [a_pitch, b_pitch], &product) };
         }
     };
 }
@@ -123,12 +125,13 @@ unsafe fn run<
 >(
     [a, b]: [*const u8; 2],
     k: u32,
+    pitches: [u32; 2],
     product: &Product,
 ) {
     let Product { m, n, how, .. } = *product;
     let [row, column] = place(thread::block_idx_x(), [m.div_ceil(ROWS), n.div_ceil(COLUMNS)], [ROWS, COLUMNS]);
-    let source_a = Source::<P, A, ROWS, ANY>::new(a, row, [m, k], how & A_UNALIGNED == 0);
-    let source_b = Source::<P, B, COLUMNS, ANY>::new(b, column, [n, k], how & B_UNALIGNED == 0);
+    let source_a = Source::<P, A, ROWS, ANY>::new(a, row, [m, k], pitches[0], how & A_UNALIGNED == 0);
+    let source_b = Source::<P, B, COLUMNS, ANY>::new(b, column, [n, k], pitches[1], how & B_UNALIGNED == 0);
     let (warp, lane) = (thread::thread_idx_x() / 32, warp::lane_id());
     let (down, across) =
         (warp % (ROWS / (M as u32 * 16)) * (M as u32 * 16), warp / (ROWS / (M as u32 * 16)) * (N as u32 * 16));

@@ -42,16 +42,17 @@ impl<P: Factor, const ACROSS: bool, const LINES: u32, const ANY: bool> Source<P,
     /// Elements of a unit.
     const WIDTH: u32 = UNIT / P::SIZE;
 
-    /// The part of this thread, for the lines from `line` on of a factor of `lines` by `depth`.
+    /// The part of this thread, for the lines from `line` on of a factor of `lines` by `depth`, whose rows are `pitch`
+    /// elements apart.
     #[inline(always)]
-    pub fn new(matrix: *const u8, line: u32, [lines, depth]: [u32; 2], aligned: bool) -> Self {
+    pub fn new(matrix: *const u8, line: u32, [lines, depth]: [u32; 2], pitch: u32, aligned: bool) -> Self {
         const { assert!(BLOCK.is_multiple_of(Self::UNITS) && Self::ROWS.is_multiple_of(Self::NEXT)) };
         let tid = thread::thread_idx_x();
         let (row, unit) = (tid / Self::UNITS, tid % Self::UNITS);
         let turn = if ACROSS { P::turn(row) } else { row % 8 };
         let (first_row, first_column) = if ACROSS { (row, line) } else { (line + row, 0) };
         let [rows, columns] = if ACROSS { [depth, lines] } else { [lines, depth] };
-        let (pitch, column) = (columns as usize * size_of::<P::Bits>(), first_column + unit * Self::WIDTH);
+        let (pitch, column) = (pitch as usize * size_of::<P::Bits>(), first_column + unit * Self::WIDTH);
         let start = first_row as usize * pitch + column as usize * size_of::<P::Bits>();
         Self {
             at: matrix.wrapping_add(start),

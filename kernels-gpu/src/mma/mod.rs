@@ -19,6 +19,7 @@
 pub mod best;
 pub mod ldmatrix;
 pub mod naive;
+pub mod pad;
 pub mod shared;
 
 mod block;

@@ -107,7 +107,7 @@ launchers!(A B C D E G);
 launchers!(A B C D E G H);
 launchers!(A B C D E G H I J K);
 launchers!(A B C D E G H I J K L);
-launchers!(A B C D E G H I J K L M N);
+launchers!(A B C D E G H I J K L M N O P);
 launchers!(A B C D E G H I J K L M N O P Q);
 
 #[cfg(test)]

@@ -7,11 +7,11 @@
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::matmul::{TRANSPOSE_A, TRANSPOSE_B, for_kernels, oracle, sizes_of, stored};
 use super::plan::Plan;
-use super::tensor::{Factors, additions, rung, upload};
+use super::tensor::{Factors, additions, launches, rung, upload};
 use super::{Entry, Family, Job, Operand, Oracle, Problem, Resolved, Work};
 use crate::error::{Error, Result};
 use cuda_std::launch::{Call, Ptr, PtrMut};
-use kernels_gpu::mma::{Bf16, F16, S8, Tf32, best, ldmatrix, naive, shared};
+use kernels_gpu::mma::{Bf16, F16, S8, Tf32, best, ldmatrix, naive, pad, shared};
 use rustwarp::backend::Shape;
 use rustwarp::element::{Dtype, Scalar};
 use rustwarp::mixed_matmul::{self, Factor};
@@ -92,7 +92,14 @@ impl<T: Factor<O> + Launchers, O: Scalar> Ladder for Warps<T, O> {
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
         match rung.kernel {
             Planned::Here((launcher, _)) => vec![Entry::of(launcher)],
-            Planned::ByLibrary => T::WARP_KERNELS.into_iter().flatten().flatten().map(Entry::of).collect(),
+            Planned::ByLibrary => {
+                let copy = match size_of::<T>() {
+                    1 => Entry::of(pad::mma_pad::<u8>),
+                    2 => Entry::of(pad::mma_pad::<u16>),
+                    _ => Entry::of(pad::mma_pad::<u32>),
+                };
+                T::WARP_KERNELS.into_iter().flatten().flatten().map(Entry::of).chain([copy]).collect()
+            }
         }
     }
 
@@ -123,9 +130,7 @@ impl<T: Factor<O> + Launchers, O: Scalar> Ladder for Warps<T, O> {
         let additions = additions::<T>(sizes.k);
         let Planned::Here((launcher, tile)) = *rung.kernel else {
             let plan = mixed_matmul::Plan::<T, O, _>::of_warps(&rung.device, sizes)?;
-            let launches = plan.prepare([a, b], &output)?;
-            let steps = launches.into_iter().next().map(|launch| Plan::of_library(launch, &output, &result));
-            return steps.map_or(Ok(()), |steps| run(steps.with_depth(additions)));
+            return run(launches(plan.prepare([a, b], &output)?, &output, &result).with_depth(additions));
         };
         let [m, n, k] = for_kernels(&sizes)?;
         let tiles = u64::from(m.div_ceil(tile)) * u64::from(n.div_ceil(tile));

@@ -11,6 +11,7 @@ use super::{BlockRule, Case, Entry, Family, Job, Operand, Oracle, Problem, Resol
 use crate::error::{Error, Result};
 use kernels_gpu::tensor::mixed::{pad, product, turn};
 use kernels_gpu::tensor::{best, slices};
+use rustwarp::Launch;
 use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::element::{Dtype, Scalar};
 use rustwarp::emulated as library;
@@ -199,11 +200,18 @@ fn multiply<T: Factor<O>, O: Scalar, K>(factors: &Factors<'_, T>, rung: &Chosen<
     let Factors { ref a, ref b, sizes, .. } = *factors;
     let output = rung.uninit::<O>(sizes.m * sizes.n, "c")?;
     let plan = mixed_matmul::Plan::<T, O, _>::new(&rung.device, sizes)?;
-    let launches = plan.prepare([a, b], &output)?;
-    let shape = launches.last().map_or((0, 0), |last| (last.shape().threads() as u32, last.shape().grid[0]));
-    let steps = Plan::new(shape.0, shape.1, &output, &[sizes.m, sizes.n]);
-    let steps = launches.into_iter().fold(steps, Plan::then);
+    let steps = launches(plan.prepare([a, b], &output)?, &output, &[sizes.m, sizes.n]);
     run(steps.with_depth(additions::<T>(sizes.k)))
+}
+
+/// A plan with these launches, with the shape of the last.
+pub(super) fn launches<'m, O: Scalar>(
+    launches: Vec<Launch<'m>>,
+    output: &'m Buffer<'_, O>,
+    result: &[usize],
+) -> Plan<'m> {
+    let shape = launches.last().map_or((0, 0), |last| (last.shape().threads() as u32, last.shape().grid[0]));
+    launches.into_iter().fold(Plan::new(shape.0, shape.1, output, result), Plan::then)
 }
 
 /// The bound of `mixed_matmul` in units of 2^-23 of the sum of magnitudes.

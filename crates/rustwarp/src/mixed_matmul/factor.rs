@@ -47,6 +47,8 @@ pub type WarpKernel = for<'a> fn(
     u32,
     u32,
     u32,
+    u32,
+    u32,
     f32,
     f32,
     Ptr<'a, u8>,

@@ -11,10 +11,10 @@
 //! - Infinities and NaN as IEEE 754 says; sums beyond the product's range become infinities. A product without terms
 //!   (`K = 0`) is 0. F8E4M3 has NaN, but no infinities.
 //! - *Determinism*: the same bits in every run on one kind of device.
-//! - *Layout*: row-major, A and B also stored transposed. On GPUs of compute capability 9.0, factors are copied first,
-//!   which takes as much memory again for the time of the call, if their rows do not start at multiples of 16 bytes, in
-//!   large products 128 bytes; and factors that are not of 16 bits, if they do not lie along `k` (B not stored
-//!   transposed, A stored transposed). On other GPUs such rows are read element by element.
+//! - *Layout*: row-major, A and B also stored transposed. Factors are copied first, which takes as much memory again
+//!   for the time of the call, if their rows do not start at multiples of 16 bytes. On GPUs of compute capability 9.0
+//!   also in large products, if they do not start at multiples of 128 bytes, and factors that are not of 16 bits, if
+//!   they do not lie along `k` (B not stored transposed, A stored transposed).
 //! - [`Epilogue`]: scales, an addend, a bias and an activation in the same launch.
 //! - *Source*: the kernels are `kernels_gpu::tensor::mixed` and `kernels_gpu::mma`.
 //!
@@ -112,7 +112,7 @@ enum Way<H: Handle> {
     /// Warpgroups, or without tensor cores each thread.
     Warpgroups(Warpgroups<H>),
     /// Single warps.
-    Warps(Warps),
+    Warps(Warps<H>),
 }
 
 impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
@@ -136,7 +136,7 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
     /// Those of [`Plan::new`], and [`Error::Argument`] for F8E4M3 and for devices that cannot.
     #[doc(hidden)]
     pub fn of_warps(device: &H, sizes: Sizes) -> Result<Self> {
-        let way = Way::Warps(Warps::new::<T>(device.backend().info(), sizes)?);
+        let way = Way::Warps(Warps::new::<T>(device, sizes)?);
         Ok(Self { device: device.clone(), sizes, way, types: PhantomData })
     }
 
@@ -179,7 +179,7 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
         let mut launches = unsafe {
             match &self.way {
                 Way::Warpgroups(way) => way.prepare::<T, O>(&self.device, [a, b], parameters, product)?,
-                Way::Warps(way) => vec![way.prepare([a, b], parameters, product)],
+                Way::Warps(way) => way.prepare([a, b], parameters, product),
             }
         };
         if let Some(last) = launches.pop() {

@@ -1,6 +1,5 @@
 //! How a factor lies in memory, and the copy of it that tensor cores read if they cannot read it as it is.
 
-use super::factor::Operand;
 use crate::backend::{Handle, Memory, Shape, TensorLayout, View};
 use crate::element::Scalar;
 use crate::error::Result;
@@ -8,6 +7,7 @@ use crate::launch::Launch;
 use crate::matmul::elements;
 use cuda_std::launch::{Ptr, PtrMut};
 use cuda_std::memory::TensorMap;
+use kernels_gpu::mma::pad::mma_pad;
 use kernels_gpu::tensor::mixed::{ROW, pad, turn};
 
 /// Least number of multiplications for which a copy of a factor with rows of whole cache lines costs less than it saves
@@ -43,8 +43,20 @@ pub struct Request {
     pub across: bool,
     /// Lines of a tile.
     pub tile: u32,
-    /// The product's number of multiplications, on devices with tensor cores.
+    /// The product's number of multiplications, on devices with tensor cores; 0 if only rows that do not start at
+    /// multiples of 16 bytes need a copy.
     pub multiplications: Option<u128>,
+    /// Whether tensor cores read the factor in either storage order.
+    pub either: bool,
+}
+
+/// The family with the kernels that make the copy.
+#[derive(Clone, Copy, Debug)]
+pub enum Copies {
+    /// [`kernels_gpu::tensor`].
+    Tensor,
+    /// [`kernels_gpu::mma`], which turns no factor.
+    Mma,
 }
 
 impl<H: Handle> Stored<H> {
@@ -52,10 +64,10 @@ impl<H: Handle> Stored<H> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has too little memory for the copy.
-    pub fn new<T: Operand>(device: &H, request: &Request) -> Result<Self> {
-        let Request { lines, depth, across, tile, multiplications } = *request;
+    pub fn new<T: Scalar>(device: &H, request: &Request) -> Result<Self> {
+        let Request { lines, depth, across, tile, multiplications, either } = *request;
         let size = size_of::<T>() as u32;
-        let turned = across && !T::EITHER && multiplications.is_some();
+        let turned = across && !either && multiplications.is_some();
         let (rows, columns) = if across && !turned { (depth, lines) } else { (lines, depth) };
         let bytes = |multiple: u32| columns.is_multiple_of(multiple / size);
         // Copies of boxes whose rows are not whole cache lines take twice the time.
@@ -73,7 +85,7 @@ impl<H: Handle> Stored<H> {
     }
 
     /// The launch that makes the copy.
-    pub fn prepare<'a, T: Operand>(&'a self, factor: View<'a, T, H>) -> Option<Launch<'a>> {
+    pub fn prepare<'a, T: Scalar>(&'a self, factor: View<'a, T, H>, copies: Copies) -> Option<Launch<'a>> {
         let Copy { memory, turned } = self.copy.as_ref()?;
         let (rows, columns, address) = (self.rows, self.columns, factor.address());
         let blocks = |blocks: u64| blocks.clamp(1, COPY_BLOCKS) as u32;
@@ -87,10 +99,13 @@ impl<H: Handle> Stored<H> {
                 };
                 Launch::new(call, Shape::linear(blocks(tiles), turn::BLOCK))
             } else {
-                let call = match size_of::<T>() {
-                    1 => pad::tensor_pad::<u8>(Ptr::new(address), memory.ptr(), rows, columns),
-                    2 => pad::tensor_pad::<u16>(Ptr::new(address), memory.ptr(), rows, columns),
-                    _ => pad::tensor_pad::<u32>(Ptr::new(address), memory.ptr(), rows, columns),
+                let call = match (copies, size_of::<T>()) {
+                    (Copies::Tensor, 1) => pad::tensor_pad::<u8>(Ptr::new(address), memory.ptr(), rows, columns),
+                    (Copies::Tensor, 2) => pad::tensor_pad::<u16>(Ptr::new(address), memory.ptr(), rows, columns),
+                    (Copies::Tensor, _) => pad::tensor_pad::<u32>(Ptr::new(address), memory.ptr(), rows, columns),
+                    (Copies::Mma, 1) => mma_pad::<u8>(Ptr::new(address), memory.ptr(), rows, columns),
+                    (Copies::Mma, 2) => mma_pad::<u16>(Ptr::new(address), memory.ptr(), rows, columns),
+                    (Copies::Mma, _) => mma_pad::<u32>(Ptr::new(address), memory.ptr(), rows, columns),
                 };
                 Launch::new(call, Shape::linear(blocks(rows.into()), pad::BLOCK))
             }
@@ -102,7 +117,7 @@ impl<H: Handle> Stored<H> {
     ///
     /// # Errors
     /// Those of the device.
-    pub fn map<T: Operand>(&self, device: &H, address: u64) -> Result<TensorMap> {
+    pub fn map<T: Scalar>(&self, device: &H, address: u64) -> Result<TensorMap> {
         let (address, multiple) =
             self.copy.as_ref().map_or((address, pad::UNIT), |copy| (copy.memory.address(), pad::LINE));
         map::<T, H>(device, address, [self.rows, self.columns], multiple, self.box_rows)
@@ -111,6 +126,14 @@ impl<H: Handle> Stored<H> {
     /// Whether a map of the factor at this address is possible.
     pub fn has_map(&self, address: u64) -> bool {
         self.copy.is_some() || address.is_multiple_of(16)
+    }
+
+    /// The address of the rows that the product reads, and their distance in elements.
+    pub fn place<T: Scalar>(&self, address: u64) -> (u64, u32) {
+        match &self.copy {
+            Some(copy) => (copy.memory.address(), self.columns.next_multiple_of(pad::LINE / size_of::<T>() as u32)),
+            None => (address, self.columns),
+        }
     }
 
     /// The copy, which the product reads.

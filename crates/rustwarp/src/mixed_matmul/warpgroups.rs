@@ -2,7 +2,7 @@
 
 use super::epilogue::Parameters;
 use super::factor::{Factor, Kernel, Operand, TILES};
-use super::stored::{Request, Stored, map};
+use super::stored::{Copies, Request, Stored, map};
 use super::{for_kernels, has_warpgroups};
 use crate::backend::{Handle, Shape, View};
 use crate::element::Scalar;
@@ -44,7 +44,7 @@ impl<H: Handle> Warpgroups<H> {
         let (blocks, elements) = (u64::from(info.multiprocessors), u64::from(rows) * u64::from(columns));
         let [across_a, across_b] = [transposed[0], !transposed[1]];
         let multiplications = tensor.then(|| u128::from(elements).saturating_mul(depth.into()));
-        let factor = |lines, across, tile| Request { lines, depth, across, tile, multiplications };
+        let factor = |lines, across, tile| Request { lines, depth, across, tile, multiplications, either: T::EITHER };
         let order = if T::EITHER { usize::from(across_a) * 2 + usize::from(across_b) } else { 0 };
         let orders = (u32::from(across_a) * A_ACROSS) | (u32::from(across_b) * B_ACROSS);
         Ok(Self {
@@ -86,7 +86,7 @@ impl<H: Handle> Warpgroups<H> {
         if let (Some(on_tensor_cores), true, false) = (self.shape, mapped, empty) {
             (how, shape) = (if by_map { 0 } else { BY_ELEMENTS }, on_tensor_cores);
             for (i, (stored, view)) in factors.into_iter().enumerate() {
-                launches.extend(stored.prepare(view));
+                launches.extend(stored.prepare(view, Copies::Tensor));
                 maps[i] = stored.map::<T>(device, view.address())?;
             }
             if by_map {

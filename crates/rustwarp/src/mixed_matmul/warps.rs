@@ -3,6 +3,7 @@
 use super::epilogue::Parameters;
 use super::factor::{Operand, WARP_TILES, WarpKernel};
 use super::for_kernels;
+use super::stored::{Copies, Request, Stored};
 use crate::backend::{DeviceInfo, Handle, Shape, View};
 use crate::element::Scalar;
 use crate::error::{Error, Result};
@@ -17,64 +18,74 @@ pub fn supports(info: &DeviceInfo) -> bool {
 }
 
 /// A plan.
-pub struct Warps {
+pub struct Warps<H: Handle> {
     /// `m`, `n`, `k`.
     sizes: [u32; 3],
-    kernel: WarpKernel,
-    shape: Shape,
-    /// Bits of the factors whose rows do not start at multiples of 16 bytes.
-    unaligned: u32,
+    factors: [Stored<H>; 2],
+    /// The kernel with its launch; that for factors that start anywhere.
+    kernels: [(WarpKernel, Shape); 2],
 }
 
-impl Warps {
+impl<H: Handle> Warps<H> {
     /// Plans products of these sizes.
     ///
     /// # Errors
-    /// [`Error::Argument`] for sizes from 2^31 - 512 on, and for types and devices without kernels.
-    pub fn new<T: Operand>(info: &DeviceInfo, sizes: Sizes) -> Result<Self> {
+    /// [`Error::Argument`] for sizes from 2^31 - 512 on, and for types and devices without kernels,
+    /// [`Error::OutOfMemory`] if the device has too little memory for copies of the factors that need one.
+    pub fn new<T: Operand>(device: &H, sizes: Sizes) -> Result<Self> {
+        let info = device.backend().info();
         let (Some(kernels), true) = (T::WARP_KERNELS, supports(info)) else {
             let what = format!("single warps do not multiply {} on {}", T::DTYPE, info.name);
             return Err(Error::Argument(format!("{what}: use another type, or a GPU of compute capability 8.0")));
         };
         let [across_a, across_b] = [sizes.transposed[0], !sizes.transposed[1]];
         let sizes @ [rows, columns, depth] = for_kernels(sizes)?;
-        let (tile, size) = fastest(rows, columns, info.multiprocessors);
-        let blocks = require_grid(tiles(rows, columns, size), "the product", "multiply in parts")?;
-        let unaligned = |row: u32, bit: u32| if aligned(u64::from(row) * size_of::<T>() as u64) { 0 } else { bit };
+        let kernel = |number: usize| {
+            let (size, _) = WARP_TILES[number];
+            let blocks = require_grid(tiles(rows, columns, size), "the product", "multiply in parts")?;
+            let kernel = kernels[number][usize::from(across_a) * 2 + usize::from(across_b)];
+            Ok((kernel, Shape::linear(blocks, BLOCK).with_shared(size.shared)))
+        };
+        let factor = |lines, across| {
+            Stored::new::<T>(device, &Request { lines, depth, across, tile: 0, multiplications: Some(0), either: true })
+        };
         Ok(Self {
             sizes,
-            kernel: kernels[tile][usize::from(across_a) * 2 + usize::from(across_b)],
-            shape: Shape::linear(blocks, BLOCK).with_shared(size.shared),
-            unaligned: unaligned(if across_a { rows } else { depth }, A_UNALIGNED)
-                | unaligned(if across_b { columns } else { depth }, B_UNALIGNED),
+            factors: [factor(rows, across_a)?, factor(columns, across_b)?],
+            kernels: [kernel(fastest(rows, columns, info.multiprocessors))?, kernel(WARP_TILES.len() - 1)?],
         })
     }
 
-    /// The launch that writes the product of A and B.
+    /// The launches that write the product of A and B, in order.
     ///
     /// # Safety
     /// The matrices have the plan's sizes, and the epilogue its lengths.
-    pub unsafe fn prepare<'a, T: Operand, O: Scalar, H: Handle>(
-        &self,
+    pub unsafe fn prepare<'a, T: Operand, O: Scalar>(
+        &'a self,
         [a, b]: [View<'a, T, H>; 2],
         epilogue: Parameters<'a>,
         product: View<'a, O, H>,
-    ) -> Launch<'a> {
+    ) -> Vec<Launch<'a>> {
         let Parameters { how, alpha, beta, addend, vectors: [row_scales, column_scales, bias] } = epilogue;
-        let [rows, columns, depth] = self.sizes;
-        let starts = |address: u64, bit: u32| if aligned(address) { 0 } else { bit };
-        let how = how | self.unaligned | starts(a.address(), A_UNALIGNED) | starts(b.address(), B_UNALIGNED);
-        // SAFETY: the views borrow the memory, of which these are the bytes.
-        let (on_a, on_b, out) =
-            unsafe { (Ptr::new(a.address()), Ptr::new(b.address()), PtrMut::new(product.address())) };
-        let call = (self.kernel)(
+        let ([stored_a, stored_b], [rows, columns, depth]) = (&self.factors, self.sizes);
+        let copies = [stored_a.prepare(a, Copies::Mma), stored_b.prepare(b, Copies::Mma)];
+        let ((a_address, a_pitch), (b_address, b_pitch)) =
+            (stored_a.place::<T>(a.address()), stored_b.place::<T>(b.address()));
+        let bit = |address: u64, bit: u32| if address.is_multiple_of(16) { 0 } else { bit };
+        let unaligned = bit(a_address, A_UNALIGNED) | bit(b_address, B_UNALIGNED);
+        let (kernel, shape) = self.kernels[usize::from(unaligned != 0)];
+        // SAFETY: the views borrow the memory, of which these are the bytes; so does the plan its copies.
+        let (on_a, on_b, out) = unsafe { (Ptr::new(a_address), Ptr::new(b_address), PtrMut::new(product.address())) };
+        let call = kernel(
             on_a,
             on_b,
             out,
             rows,
             columns,
             depth,
-            how,
+            a_pitch,
+            b_pitch,
+            how | unaligned,
             alpha,
             beta,
             addend,
@@ -82,14 +93,13 @@ impl Warps {
             column_scales,
             bias,
         );
-        // SAFETY: by contract the matrices have the plan's sizes; grid, block and shared memory are the kernel's.
-        unsafe { Launch::new(call, self.shape) }.using([a.reads(), b.reads(), product.writes()])
+        // SAFETY: by contract the matrices have the plan's sizes, the launches before write the copies; grid, block and
+        // shared memory are the kernel's.
+        let launch = unsafe { Launch::new(call, shape) }.using([a.reads(), b.reads(), product.writes()]);
+        let read = self.factors.iter().filter_map(Stored::copy);
+        let launch = read.fold(launch, |launch, copy| launch.using([copy.reads()]));
+        copies.into_iter().flatten().chain([launch]).collect()
     }
-}
-
-/// Whether an address or a distance is a multiple of 16 bytes.
-fn aligned(bytes: u64) -> bool {
-    bytes.is_multiple_of(16)
 }
 
 /// Blocks that compute the product.
@@ -97,15 +107,14 @@ fn tiles(rows: u32, columns: u32, size: Size) -> u64 {
     u64::from(rows.div_ceil(size.rows)) * u64::from(columns.div_ceil(size.columns))
 }
 
-/// The number of the size with which the busiest multiprocessor finishes first, and the size.
-fn fastest(rows: u32, columns: u32, multiprocessors: u32) -> (usize, Size) {
+/// The number of the size with which the busiest multiprocessor finishes first.
+fn fastest(rows: u32, columns: u32, multiprocessors: u32) -> usize {
     let time = |(size, speed): (Size, f64)| -> f64 {
         let rounds = tiles(rows, columns, size).div_ceil(multiprocessors.into());
         rounds as f64 * f64::from(size.rows * size.columns) / speed
     };
-    let number = (1..WARP_TILES.len())
-        .fold(0, |best, size| if time(WARP_TILES[size]) < time(WARP_TILES[best]) { size } else { best });
-    (number, WARP_TILES[number].0)
+    (1..WARP_TILES.len())
+        .fold(0, |best, size| if time(WARP_TILES[size]) < time(WARP_TILES[best]) { size } else { best })
 }
 
 #[cfg(test)]
@@ -114,7 +123,7 @@ mod tests {
 
     #[test]
     fn sizes_fill_the_device() {
-        let columns = |n: u32| fastest(n, n, 132).1.columns;
+        let columns = |n: u32| WARP_TILES[fastest(n, n, 132)].0.columns;
         assert_eq!([8192, 4096, 2048, 1024, 512].map(columns), [256, 256, 256, 64, 64]);
     }
 }

@@ -20,6 +20,16 @@ pub const LINE: u32 = ROW;
 /// Whole warps, any number of blocks; `from` has the rows, and `to` room for the longer ones, which overlap nothing.
 #[kernel(for T in [u8, u16, u32], launch_bounds(BLOCK))]
 pub unsafe fn tensor_pad<T: Copy + Into<u32>>(from: *const T, to: *mut u128, rows: u32, columns: u32) {
+    // SAFETY: this kernel has the same contract.
+    unsafe { copy_rows(from, to, rows, columns) };
+}
+
+/// What [`tensor_pad`] does.
+///
+/// # Safety
+/// That of [`tensor_pad`].
+#[inline(always)]
+pub unsafe fn copy_rows<T: Copy + Into<u32>>(from: *const T, to: *mut u128, rows: u32, columns: u32) {
     let (size, width) = (size_of::<T>() as u32, UNIT / size_of::<T>() as u32);
     let units = columns.div_ceil(LINE / size) * (LINE / UNIT);
     let mut row = thread::block_idx_x();
