@@ -36,8 +36,9 @@ pub fn place(columns: u32) -> ([u32; 2], [u32; 2]) {
 /// All threads of the block call it together, and nothing else accesses the tile; the factor has its elements.
 #[inline(always)]
 pub unsafe fn fill<P: Factor>(tile: *mut u128, lines: Lines<P>, [line, k]: [u32; 2], offset: fn(u32, u32) -> u32) {
-    let mut index = thread::thread_idx_x();
-    while index < TILE * ROW / 16 {
+    let mut round = 0;
+    while round < TILE * ROW / 16 / BLOCK {
+        let index = round * BLOCK + thread::thread_idx_x();
         let (row, unit) = (index / (ROW / 16), index % (ROW / 16));
         let mut bits = 0;
         unroll!(i < 4 => {
@@ -47,7 +48,7 @@ pub unsafe fn fill<P: Factor>(tile: *mut u128, lines: Lines<P>, [line, k]: [u32;
         });
         // SAFETY: the unit is inside the tile, and this thread's.
         unsafe { tile.byte_add(offset(row, unit) as usize).write(bits) };
-        index += BLOCK;
+        round += 1;
     }
 }
 
