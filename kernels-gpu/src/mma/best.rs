@@ -18,6 +18,7 @@ use crate::tensor::mixed::epilogue::Epilogue;
 use crate::tensor::mixed::problem::{Product, place};
 use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, sm_80};
+use cuda_std::mma::{Left, Right};
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
 
@@ -157,10 +158,10 @@ unsafe fn run<
     let mut sums = Tile::<P, M, N>::zero();
     // The registers of two steps: those of one are loaded while the others are multiplied.
     // SAFETY: the stage is complete, and all lanes of the warp are here.
-    let load_a = |number, step| unsafe { load::<P, A, false, M>(stage(number), pitches[0], starts[0], step) };
+    let load_a = |number, step| unsafe { lefts::<P, A, M>(stage(number), pitches[0], starts[0], step) };
     let load_b =
         // SAFETY: as above.
-        |number: u32, step| unsafe { load::<P, B, true, N>(stage(number).add(ROWS * ROW), pitches[1], starts[1], step) };
+        |number: u32, step| unsafe { rights::<P, B, N>(stage(number).add(ROWS * ROW), pitches[1], starts[1], step) };
     let mut of_a = [load_a(0, 0); 2];
     let mut of_b = [load_b(0, 0); 2];
     let (mut reading, mut at) = (0, 0);
@@ -196,28 +197,58 @@ fn start<P: Factor, const ACROSS: bool, const RIGHT: bool>(pitch: u32, line: u32
     if ACROSS { P::start_across::<RIGHT>(pitch, line, lane) } else { start_along::<RIGHT>(pitch, line, lane) }
 }
 
-/// Loads the registers of `COUNT` blocks of 16 lines, for step `step` of a stage.
+/// Loads `M` blocks of 16 lines of A, for step `step` of a stage.
 ///
 /// # Safety
 /// All lanes of the warp call it together; the stage is complete.
 #[inline(always)]
-unsafe fn load<P: Factor, const ACROSS: bool, const RIGHT: bool, const COUNT: usize>(
+unsafe fn lefts<P: Factor, const ACROSS: bool, const M: usize>(
     tile: SharedAddress,
     pitch: u32,
     start: u32,
     step: u32,
-) -> [[u32; 4]; COUNT] {
-    let mut out = [[0; 4]; COUNT];
-    unroll!(block < COUNT => {
-        let block = block as u32;
+) -> [Left<P::Type>; M] {
+    let mut out = [Left::from_registers([0; 4]); M];
+    unroll!(block < M => {
         // SAFETY: the caller upholds this function's contract.
-        out[block as usize] = unsafe {
+        out[block] = unsafe {
             if ACROSS {
-                P::across::<RIGHT>(tile, pitch, start, block, step * P::STEP)
+                P::left_across(tile, pitch, start, block as u32, step * P::STEP)
             } else {
-                tile.add((start ^ (step * 32)) + block * 16 * pitch).load_matrices()
+                Left::load(along(tile, pitch, start, block as u32, step))
             }
         };
     });
     out
+}
+
+/// Loads `N` blocks of 16 lines of B, for step `step` of a stage.
+///
+/// # Safety
+/// As for [`lefts`].
+#[inline(always)]
+unsafe fn rights<P: Factor, const ACROSS: bool, const N: usize>(
+    tile: SharedAddress,
+    pitch: u32,
+    start: u32,
+    step: u32,
+) -> [[Right<P::Type>; 2]; N] {
+    let mut out = [[Right::from_registers([0; 2]); 2]; N];
+    unroll!(block < N => {
+        // SAFETY: the caller upholds this function's contract.
+        out[block] = unsafe {
+            if ACROSS {
+                P::right_across(tile, pitch, start, block as u32, step * P::STEP)
+            } else {
+                Right::load_two(along(tile, pitch, start, block as u32, step))
+            }
+        };
+    });
+    out
+}
+
+/// Where the lane loads its part of a block of 16 lines that lie along the depth.
+#[inline(always)]
+fn along(tile: SharedAddress, pitch: u32, start: u32, block: u32, step: u32) -> SharedAddress {
+    tile.add((start ^ (step * 32)) + block * 16 * pitch)
 }

@@ -11,6 +11,7 @@ use super::{Bf16, F16, Factor, S8, Tf32, lines::Lines};
 use crate::unroll::unroll;
 use core::mem::MaybeUninit;
 use cuda_std::memory::SharedAddress;
+use cuda_std::mma::{Left, Right};
 use cuda_std::prelude::*;
 
 /// The idea in one line.
@@ -33,7 +34,7 @@ static mut UNITS_OF_BOTH: [MaybeUninit<u128>; 2 * UNITS] = [MaybeUninit::uninit(
 ///
 /// # Safety
 /// That of [`mma_naive`](super::naive::mma_naive).
-#[kernel(for P in [F16, Bf16, Tf32, S8], launch_bounds(BLOCK))]
+#[kernel(for P in [F16, Bf16, Tf32, S8], launch_bounds(BLOCK, 1))]
 pub unsafe fn mma_ldmatrix<P: Factor>(a: *const u8, b: *const u8, c: *mut u8, m: u32, n: u32, k: u32, stored: u32) {
     let [a, b] = Lines::<P>::of([a, b], [m, n, k], stored);
     let ([row, column], [down, across]) = place(n);
@@ -54,7 +55,11 @@ pub unsafe fn mma_ldmatrix<P: Factor>(a: *const u8, b: *const u8, c: *mut u8, m:
         thread::sync_threads(); // the tiles are complete before any thread reads them
         unroll!(step < (ROW / 32) as usize => {
             // SAFETY: the tiles are there, and the whole warp is here.
-            unsafe { sums.add(&registers(at_a, start_a, step), &registers(at_b, start_b, step)) };
+            unsafe {
+                let step = step as u32 * 32;
+                let (of_a, of_b) = (at_a.add(start_a ^ step), at_b.add(start_b ^ step));
+                sums.add(&lines(of_a, Left::load), &lines(of_b, Right::load_two));
+            };
         });
         thread::sync_threads(); // every thread has read the tiles before the next round overwrites them
         at += ROW / P::SIZE;
@@ -63,17 +68,12 @@ pub unsafe fn mma_ldmatrix<P: Factor>(a: *const u8, b: *const u8, c: *mut u8, m:
     unsafe { store(&sums, c, [m, n], [row + down, column + across]) };
 }
 
-/// The lane's registers of 32 lines of a tile, for 32 bytes of the depth.
+/// What `load` loads of 32 lines, 16 at a time.
 ///
 /// # Safety
-/// All lanes of the warp call it together; the lines are in the tile.
+/// That of `load`.
 #[inline(always)]
-unsafe fn registers(tile: SharedAddress, start: u32, step: usize) -> [[u32; 4]; WARP] {
-    let first = tile.add(start ^ (step as u32 * 32));
-    let mut out = [[0; 4]; WARP];
-    unroll!(i < WARP => {
-        // SAFETY: the caller upholds this function's contract.
-        out[i] = unsafe { first.add(i as u32 * 16 * ROW).load_matrices() };
-    });
-    out
+unsafe fn lines<T>(at: SharedAddress, load: unsafe fn(SharedAddress) -> T) -> [T; WARP] {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { [load(at), load(at.add(16 * ROW))] }
 }

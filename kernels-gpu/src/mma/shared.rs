@@ -5,9 +5,10 @@
 //! takes four wavefronts.
 
 use super::block::{BLOCK as THREADS, ROW, WARP, WarpTile, fill, place, store};
-use super::{Bf16, F16, Factor, S8, Tf32, lines::Lines};
+use super::{Bf16, F16, Factor, S8, Tf32, factor::rights, lines::Lines};
 use crate::unroll::unroll;
 use core::mem::MaybeUninit;
+use cuda_std::mma::Left;
 use cuda_std::prelude::*;
 
 /// The idea in one line.
@@ -29,7 +30,7 @@ static mut UNITS_OF_BOTH: [MaybeUninit<u128>; 2 * UNITS] = [MaybeUninit::uninit(
 ///
 /// # Safety
 /// That of [`mma_naive`](super::naive::mma_naive).
-#[kernel(for P in [F16, Bf16, Tf32, S8], launch_bounds(BLOCK))]
+#[kernel(for P in [F16, Bf16, Tf32, S8], launch_bounds(BLOCK, 1))]
 pub unsafe fn mma_shared<P: Factor>(a: *const u8, b: *const u8, c: *mut u8, m: u32, n: u32, k: u32, stored: u32) {
     let [a, b] = Lines::<P>::of([a, b], [m, n, k], stored);
     let ([row, column], [down, across]) = place(n);
@@ -46,7 +47,10 @@ pub unsafe fn mma_shared<P: Factor>(a: *const u8, b: *const u8, c: *mut u8, m: u
         thread::sync_threads(); // the tiles are complete before any thread reads them
         unroll!(step < (ROW / 32) as usize => {
             // SAFETY: the tiles are there, and the whole warp is here.
-            unsafe { sums.add(&registers::<false>(tile_a, down, step), &registers::<true>(tile_b, across, step)) };
+            unsafe { sums.add(
+                    &registers(tile_a, down, step).map(Left::from_registers),
+                    &registers(tile_b, across, step).map(rights),
+                ); };
         });
         thread::sync_threads(); // every thread has read the tiles before the next round overwrites them
         at += ROW / P::SIZE;
@@ -55,12 +59,12 @@ pub unsafe fn mma_shared<P: Factor>(a: *const u8, b: *const u8, c: *mut u8, m: u
     unsafe { store(&sums, c, [m, n], [row + down, column + across]) };
 }
 
-/// The lane's registers of 32 lines, for left factors or, if `RIGHT`, for right ones of a tile, for 32 bytes of the depth.
+/// The lane's registers of 32 lines of a tile, for 32 bytes of the depth.
 ///
 /// # Safety
 /// The lines are in the tile.
 #[inline(always)]
-unsafe fn registers<const RIGHT: bool>(tile: *const u128, line: u32, step: usize) -> [[u32; 4]; WARP] {
+unsafe fn registers(tile: *const u128, line: u32, step: usize) -> [[u32; 4]; WARP] {
     let first = (line + warp::lane_id() / 4) * ROW + warp::lane_id() % 4 * 4 + step as u32 * 32;
     let words = tile.cast::<u32>().wrapping_byte_add(first as usize);
     let mut out = [[0; 4]; WARP];
@@ -70,11 +74,7 @@ unsafe fn registers<const RIGHT: bool>(tile: *const u128, line: u32, step: usize
             // SAFETY: the word is in the tile.
             unsafe { words.byte_add(at as usize).read() }
         };
-        out[i] = if RIGHT {
-            [word(0, 0), word(0, 16), word(8, 0), word(8, 16)]
-        } else {
-            [word(0, 0), word(8, 0), word(0, 16), word(8, 16)]
-        };
+        out[i] = [word(0, 0), word(8, 0), word(0, 16), word(8, 16)];
     });
     out
 }

@@ -17,16 +17,15 @@ impl<P: Factor, const M: usize, const N: usize> Tile<P, M, N> {
         Self(unsafe { mem::zeroed() })
     }
 
-    /// Adds the products of 32 bytes of the depth: lines of A by lines of B, 16 in each element, which has the registers
-    /// of a [`Left`] and of two [`Right`].
+    /// Adds the products of 32 bytes of the depth: lines of A by lines of B, 16 in each element.
     ///
     /// # Safety
     /// All lanes of the warp call it together.
     #[inline(always)]
-    pub unsafe fn add(&mut self, a: &[[u32; 4]; M], b: &[[u32; 4]; N]) {
+    pub unsafe fn add(&mut self, a: &[Left<P::Type>; M], b: &[[Right<P::Type>; 2]; N]) {
         unroll!(i < M => {
             // SAFETY: the caller upholds this function's contract.
-            unsafe { row::<P, N>(&mut self.0[i], Left::from_registers(a[i]), b) };
+            unsafe { row::<P, N>(&mut self.0[i], a[i], b) };
         });
     }
 }
@@ -36,13 +35,16 @@ impl<P: Factor, const M: usize, const N: usize> Tile<P, M, N> {
 /// # Safety
 /// All lanes of the warp call it together.
 #[inline(always)]
-unsafe fn row<P: Factor, const N: usize>(sums: &mut [[Sums<P::Sum>; 2]; N], a: Left<P::Type>, b: &[[u32; 4]; N]) {
+unsafe fn row<P: Factor, const N: usize>(
+    sums: &mut [[Sums<P::Sum>; 2]; N],
+    a: Left<P::Type>,
+    b: &[[Right<P::Type>; 2]; N],
+) {
     unroll!(j < N => {
-        let [first, second, third, fourth] = b[j];
         // SAFETY: the caller upholds this function's contract.
         unsafe {
-            sums[j][0].add(a, Right::from_registers([first, second]));
-            sums[j][1].add(a, Right::from_registers([third, fourth]));
+            sums[j][0].add(a, b[j][0]);
+            sums[j][1].add(a, b[j][1]);
         }
     });
 }
