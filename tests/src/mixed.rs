@@ -9,6 +9,15 @@ use rustwarp::matmul::Sizes;
 use rustwarp::mixed_matmul::{Activation, Epilogue, Factor, Plan};
 use rustwarp::{Buffer, Device, Scalar};
 
+/// The plans by warpgroups and, for types that have them, by single warps.
+///
+/// # Panics
+/// If the device has too little memory.
+pub fn plans<T: Factor<O>, O: Scalar>(device: &Device, sizes: Sizes) -> Vec<Plan<T, O>> {
+    let warps = T::WARP_KERNELS.map(|_| Plan::of_warps(device, sizes).expect("a plan"));
+    [Plan::new(device, sizes).expect("a plan")].into_iter().chain(warps).collect()
+}
+
 /// Small integers, so that sums are exact.
 fn integers(n: usize, step: usize) -> impl Iterator<Item = f32> {
     (0..n).map(move |i| (i * step % 5) as f32 - 2.0)
@@ -83,8 +92,9 @@ fn check<T: Factor<O>, O: Scalar>(device: &Device, narrow: fn(f32) -> T, out: fn
         let (rows, columns, bias) = (vector(m, 2), vector(n, 3), vector(n, 4));
         let on = |x: &[f32]| device.upload(x).expect("memory");
         let (on_rows, on_columns, on_bias) = (on(&rows), on(&columns), on(&bias));
-        let plan = Plan::<T, O>::new(device, sizes).expect("a plan");
-        for case in CASES {
+        for (case, plan) in
+            plans::<T, O>(device, sizes).iter().flat_map(|plan| CASES.iter().map(move |case| (case, plan)))
+        {
             let epilogue = Epilogue {
                 alpha: case.alpha,
                 beta: case.beta.unwrap_or(0.0),
@@ -143,15 +153,20 @@ fn small_integers<T: Factor<O>, O: Scalar>(device: &Device, narrow: fn(f32) -> T
     let (on_a, on_b) = (upload(&a), upload(&b));
     for transposed in [[false, false], [false, true], [true, false], [true, true]] {
         let sizes = Sizes { m, n, k, transposed };
-        let product = device.mixed_matmul::<T, O>(&on_a, &on_b, sizes).and_then(|c| c.download()).expect("a product");
         let term = |i: usize, j: usize, l: usize| {
             let (in_a, in_b) =
                 (if transposed[0] { l * m + i } else { i * k + l }, if transposed[1] { j * k + l } else { l * n + j });
             a[in_a] * b[in_b]
         };
         let sum = |at: usize| (0..k).map(|l| term(at / n, at % n, l)).sum::<f32>();
-        let wrong = product.iter().enumerate().position(|(at, &c)| float(c) != f64::from(sum(at)));
-        assert_eq!(wrong, None, "{} of {}, {transposed:?}", O::DTYPE, T::DTYPE);
+        let sums: Vec<f32> = (0..m * n).map(sum).collect();
+        for plan in plans::<T, O>(device, sizes) {
+            let mut c: Buffer<O> = device.zeros(m * n).expect("memory");
+            plan.launch([&on_a, &on_b], &mut c).expect("a product");
+            let product = c.download().expect("elements");
+            let wrong = product.iter().zip(&sums).position(|(&c, sum)| float(c) != f64::from(*sum));
+            assert_eq!(wrong, None, "{} of {}, {transposed:?}", O::DTYPE, T::DTYPE);
+        }
     }
 }
 

@@ -73,8 +73,8 @@ const NOT_FOR_KERNELS: &[&str] =
 #[test]
 fn every_public_function_occurs_in_a_kernel() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // What only GPUs of sm_90 have is run by the family `tensor`, under all checkers, and what came with sm_80 by `mma`:
-    // PTX with it is for these alone.
+    // What only GPUs of sm_90 have is run by the family `tensor`, under all checkers, and what came with sm_80 by
+    // `mma`: PTX with it is for these alone.
     let folders = ["kernels/src", "../kernels-gpu/src/tensor", "../kernels-gpu/src/mma"];
     let kernels: Vec<String> =
         folders.iter().flat_map(|folder| rust_files(&root.join(folder))).map(|(_, text)| text).collect();

@@ -11,6 +11,7 @@ use rustwarp::element::Value;
 use rustwarp::matmul::Sizes;
 use rustwarp::mixed_matmul::{self, Factor, mixed_matmul_into};
 use rustwarp::{Device, Error};
+use tests::mixed::plans;
 
 /// Every storage order of the factors.
 const STORED: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
@@ -64,12 +65,18 @@ fn within_the_bound<T: Factor<O>, O: Scalar>(round: fn(f32) -> T, of_sums: fn(us
         let (a, b): (Vec<T>, Vec<T>) = (random(m * k, 1).map(round).collect(), random(k * n, 2).map(round).collect());
         for transposed in if m * n > 1 << 17 { &STORED[1..2] } else { &STORED[..] } {
             let sizes = Sizes { m, n, k, transposed: *transposed };
-            let result = product::<T, O>(&device, &a, &b, sizes);
-            for (i, (&c, (sum, absolute))) in result.iter().zip(exact(&a, &b, sizes)).enumerate() {
-                let of_sum = of_sums(k) * absolute;
-                let bound = of_sum + rounding * (sum.abs() + of_sum);
-                let place = format!("{m}x{n}x{k} {transposed:?}, row {}, column {}", i / n, i % n);
-                assert!((value(c) - sum).abs() <= bound, "{place}: {} instead of {sum}", value(c));
+            let exact = exact(&a, &b, sizes);
+            let (a, b) = (device.upload(&a).expect("memory"), device.upload(&b).expect("memory"));
+            for plan in plans::<T, O>(&device, sizes) {
+                let mut result = device.zeros::<O>(m * n).expect("memory");
+                plan.launch([&a, &b], &mut result).expect("a product");
+                let result = result.download().expect("elements");
+                for (i, (&c, (sum, absolute))) in result.iter().zip(&exact).enumerate() {
+                    let of_sum = of_sums(k) * absolute;
+                    let bound = of_sum + rounding * (sum.abs() + of_sum);
+                    let place = format!("{m}x{n}x{k} {transposed:?}, row {}, column {}", i / n, i % n);
+                    assert!((value(c) - sum).abs() <= bound, "{place}: {} instead of {sum}", value(c));
+                }
             }
         }
     }
@@ -158,16 +165,25 @@ fn infinities_nan_and_overflow_are_those_of_ieee() {
     a[2 * k..3 * k].fill(f16::MAX);
     (0..k).for_each(|l| b[l * n + 2] = f16::ONE);
     let sizes = Sizes { m, n, k, ..Sizes::default() };
-    let result = product::<f16, f16>(&device, &a, &b, sizes);
-    for (i, (&c, (sum, _))) in result.iter().zip(exact(&a, &b, sizes)).enumerate() {
-        let place = format!("row {}, column {}: {c} instead of {sum}", i / n, i % n);
-        assert_eq!(c.is_nan(), sum.is_nan(), "{place}");
-        if !sum.is_nan() && (sum.abs() > 65536.0 || sum.is_infinite()) {
-            assert!(c.is_infinite() && f64::from(c) * sum > 0.0, "{place}");
+    let exact = exact(&a, &b, sizes);
+    let (a, b) = (device.upload(&a).expect("memory"), device.upload(&b).expect("memory"));
+    for plan in plans::<f16, f16>(&device, sizes) {
+        let product = || {
+            let mut c = device.zeros::<f16>(m * n).expect("memory");
+            plan.launch([&a, &b], &mut c).expect("a product");
+            c.download().expect("elements")
+        };
+        let result = product();
+        for (i, (&c, (sum, _))) in result.iter().zip(&exact).enumerate() {
+            let place = format!("row {}, column {}: {c} instead of {sum}", i / n, i % n);
+            assert_eq!(c.is_nan(), sum.is_nan(), "{place}");
+            if !sum.is_nan() && (sum.abs() > 65536.0 || sum.is_infinite()) {
+                assert!(c.is_infinite() && f64::from(c) * sum > 0.0, "{place}");
+            }
         }
+        let bits = |c: &[f16]| c.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&product()), bits(&result), "the same bits in every run");
     }
-    let bits = |c: &[f16]| c.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-    assert_eq!(bits(&product::<f16, f16>(&device, &a, &b, sizes)), bits(&result), "the same bits in every run");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Products of small matrices on the tensor cores, by one warp at a time: `mma.sync`, on every GPU since sm_80. PTX with
-//! these instructions is for sm_80 and later, also in a build for an earlier architecture. For the tensor cores of
+//! Products of small matrices on the tensor cores, by one warp at a time: `mma.sync`, on every GPU since sm_80. PTX
+//! with these instructions is for sm_80 and later, also in a build for an earlier architecture. For the tensor cores of
 //! sm_90 at their full rate there is [`crate::warpgroup`].
 //!
 //! A product adds a [`Left`] factor of 16 rows times a [`Right`] factor of 8 columns to [`Sums`]. Both factors have 32
@@ -15,8 +15,8 @@
 //!                                                                        3: row g + 8, column 2t + 1
 //! ```
 //!
-//! The type of a factor is part of its Rust type, so that factors of two types, or a left factor in the place of a right
-//! one, do not compile.
+//! The type of a factor is part of its Rust type, so that factors of two types, or a left factor in the place of a
+//! right one, do not compile.
 //!
 //! Source: NVIDIA, "Parallel Thread Execution", sections "Matrix multiply-accumulate operation using mma instruction"
 //! and "ldmatrix".
@@ -146,8 +146,8 @@ impl<T: Factor> Right<T> {
         Self(registers, PhantomData)
     }
 
-    /// Loads two factors, of 16 neighbouring columns, from shared memory, where they lie along the depth. Lane `l` gives
-    /// the address of column `l / 16 * 8 + l % 8`, from byte `l / 8 % 2 * 16` of the depth on.
+    /// Loads two factors, of 16 neighbouring columns, from shared memory, where they lie along the depth. Lane `l`
+    /// gives the address of column `l / 16 * 8 + l % 8`, from byte `l / 8 % 2 * 16` of the depth on.
     ///
     /// # Safety
     /// That of [`SharedAddress::load_matrices`].

@@ -149,8 +149,8 @@ impl Factor for Tf32 {
 }
 
 impl S8 {
-    /// The hardware transposes pairs of bytes: a lane receives two lines of rows `4 t` and `4 t + 1` in one register and
-    /// of the two rows below in the next, and takes the registers apart into lines.
+    /// The hardware transposes pairs of bytes: a lane receives two lines of rows `4 t` and `4 t + 1` in one register
+    /// and of the two rows below in the next, and takes the registers apart into lines.
     ///
     /// # Safety
     /// That of [`Factor::left_across`].

@@ -1,12 +1,17 @@
 //! Asynchronous copies of a block's lines of a factor to a stage in shared memory.
 
 use super::Factor;
-use super::best::{BLOCK, ROW};
 use super::layout::{UNIT, offset};
 use crate::unroll::unroll;
 use core::marker::PhantomData;
 use cuda_std::memory::{SharedAddress, sm_80};
 use cuda_std::prelude::*;
+
+/// Threads per block.
+pub const BLOCK: u32 = 256;
+
+/// Bytes of the depth in a stage.
+pub const ROW: u32 = 64;
 
 /// What a thread copies of `LINES` lines of a factor, which lies across the depth if `ACROSS`: units of 16 bytes, one
 /// column of them. Only with `ANY` can rows start anywhere: the branch costs the registers of the sums moves.

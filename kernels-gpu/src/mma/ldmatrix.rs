@@ -1,9 +1,9 @@
 //! `ldmatrix` loads four registers of every lane with one instruction: eight lanes give the addresses of the rows of a
 //! matrix of 8 by 16 bytes, and the hardware passes the bytes to the lanes that need them.
 //!
-//! It reads eight rows of 16 bytes at a time, which should be in different banks. Lines of 64 bytes would start in two of
-//! them; the units of a line are exchanged instead, by a number that differs among neighbouring lines (the swizzle). A
-//! load then takes the four wavefronts that its 512 bytes need.
+//! It reads eight rows of 16 bytes at a time, which should be in different banks. Lines of 64 bytes would start in two
+//! of them; the units of a line are exchanged instead, by a number that differs among neighbouring lines (the swizzle).
+//! A load then takes the four wavefronts that its 512 bytes need.
 
 use super::block::{BLOCK as THREADS, ROW, WARP, WarpTile, fill, place, store};
 use super::layout::{offset, start_along};

@@ -27,6 +27,7 @@ mod factor;
 mod fill;
 mod layout;
 mod lines;
+mod registers;
 mod store;
 mod sums;
 

@@ -1,5 +1,5 @@
-//! Every lane reads its registers' elements from device memory, or from the caches: an element is read by each warp that
-//! needs it. A register of 16-bit elements takes two loads, and one of bytes four.
+//! Every lane reads its registers' elements from device memory, or from the caches: an element is read by each warp
+//! that needs it. A register of 16-bit elements takes two loads, and one of bytes four.
 
 use super::block::{BLOCK as THREADS, WARP, WarpTile, place, store};
 use super::{Bf16, F16, Factor, S8, Tf32, factor::rights, lines::Lines};

@@ -128,6 +128,23 @@ pub unsafe fn memory_copy_async<const WORDS: usize>(input: *const u32, out: *mut
     }
 }
 
+/// Passes four matrices of 8x8 elements of 16 bits through shared memory, in rows of 16 bytes: loads them as they are,
+/// then transposed.
+#[kernel]
+pub unsafe fn memory_matrices(input: *const [u64; 2], out: *mut [u32; 4]) {
+    let lane = thread::thread_idx_x() as usize;
+    // SAFETY: the launch has 32 threads, with 16 bytes of shared memory and of the input for each, and 32 of the
+    // output; a row is written by one lane, and loaded after the barrier.
+    unsafe {
+        let row = SharedAddress::of(shared::dynamic_shared_mem::<[u64; 2]>()).add(lane as u32 * 16);
+        row.store(input.add(lane).read());
+        warp::sync_warp(warp::ALL);
+        assert_eq!(row.load::<[u64; 2]>(), input.add(lane).read());
+        out.add(lane).write(row.load_matrices());
+        out.add(32 + lane).write(row.load_matrices_transposed());
+    }
+}
+
 /// Copies each value plus 1 by volatile accesses.
 #[kernel]
 pub unsafe fn memory_volatile(input: *const u32, out: *mut u32) {
@@ -192,6 +209,28 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
                 }),
         );
     }
+    let halves: Vec<u16> = (0..256).map(|i| i * 251).collect();
+    // Element `column` of row `row` of a matrix.
+    let element = |matrix: usize, row: usize, column: usize| u32::from(halves[matrix * 64 + row * 8 + column]);
+    let mut expected = Vec::new();
+    for transposed in [false, true] {
+        for lane in 0..32 {
+            expected.extend((0..4).map(|matrix| {
+                let [low, high] = [0, 1].map(|i| match transposed {
+                    false => element(matrix, lane / 4, lane % 4 * 2 + i),
+                    true => element(matrix, lane % 4 * 2 + i, lane / 4),
+                });
+                low | high << 16
+            }));
+        }
+    }
+    cases.push(
+        Case::new("memory_matrices", 1, 32)
+            .shared(512)
+            .input(&halves)
+            .output(&expected)
+            .calls(|b| memory_matrices(ptr(b[0]), out(b[1]))),
+    );
     // Starts off the 16-byte boundary, and lengths that leave a tail.
     for (skip, len) in [(0usize, 0usize), (0, 70), (1, 69), (3, 2), (2, 61), (4, 64)] {
         let mut sums = [0u32; 64];

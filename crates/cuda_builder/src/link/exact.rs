@@ -1,6 +1,6 @@
 //! Modules whose instructions need another target than the build's. Instructions of exactly one GPU: the PTX is for
-//! `sm_90a`, in a build for `sm_90`. Those that came with sm_80: it is for sm_80, in a build for an earlier architecture.
-//! And those of a later PTX ISA than the build's.
+//! `sm_90a`, in a build for `sm_90`. Those that came with sm_80: it is for sm_80, in a build for an earlier
+//! architecture. And those of a later PTX ISA than the build's.
 
 use crate::arch::Arch;
 

@@ -4,8 +4,8 @@
 use super::SharedAddress;
 use cuda_std_macros::gpu_only;
 
-/// Starts the copy of 16 bytes if `there`, else fills the destination with zeros; `from` is then not read and may be any
-/// address. The copy bypasses the L1 cache.
+/// Starts the copy of 16 bytes if `there`, else fills the destination with zeros; `from` is then not read and may be
+/// any address. The copy bypasses the L1 cache.
 ///
 /// # Safety
 /// That of [`copy_async_or_zero`](super::copy_async_or_zero), with 16 bytes.
