@@ -15,7 +15,7 @@ use rustwarp::{Buffer, Device, Scalar};
 /// If the device has too little memory.
 pub fn plans<T: Factor<O>, O: Scalar>(device: &Device, sizes: Sizes) -> Vec<Plan<T, O>> {
     let warps = T::WARP_KERNELS.map(|_| Plan::of_warps(device, sizes).expect("a plan"));
-    [Plan::new(device, sizes).expect("a plan")].into_iter().chain(warps).collect()
+    [Plan::of_warpgroups(device, sizes).expect("a plan")].into_iter().chain(warps).collect()
 }
 
 /// Small integers, so that sums are exact.

@@ -39,7 +39,9 @@ pub unsafe fn fill<P: Factor>(tile: *mut u128, lines: Lines<P>, [line, k]: [u32;
     let mut round = 0;
     while round < TILE * ROW / 16 / BLOCK {
         let index = round * BLOCK + thread::thread_idx_x();
-        let (row, unit) = (index / (ROW / 16), index % (ROW / 16));
+        // Neighbours in memory are read by neighbouring threads.
+        let [row, unit] =
+            if lines.across() { [index % TILE, index / TILE] } else { [index / (ROW / 16), index % (ROW / 16)] };
         let mut bits = 0;
         unroll!(i < 4 => {
             let at = k + (unit * 16 + i as u32 * 4) / P::SIZE;

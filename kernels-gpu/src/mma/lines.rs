@@ -22,6 +22,12 @@ impl<P: Factor> Lines<P> {
         [factor(a, m, stored & A_TRANSPOSED != 0), factor(b, n, stored & B_TRANSPOSED == 0)]
     }
 
+    /// Whether neighbours in memory belong to different lines.
+    #[inline(always)]
+    pub fn across(self) -> bool {
+        self.across
+    }
+
     /// An element; zero beyond the edges.
     ///
     /// # Safety

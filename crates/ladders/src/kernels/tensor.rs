@@ -199,7 +199,7 @@ fn entries_of<T: mixed_matmul::Operand>() -> Vec<Entry> {
 fn multiply<T: Factor<O>, O: Scalar, K>(factors: &Factors<'_, T>, rung: &Chosen<'_, K>, run: Run<'_>) -> Result<()> {
     let Factors { ref a, ref b, sizes, .. } = *factors;
     let output = rung.uninit::<O>(sizes.m * sizes.n, "c")?;
-    let plan = mixed_matmul::Plan::<T, O, _>::new(&rung.device, sizes)?;
+    let plan = mixed_matmul::Plan::<T, O, _>::of_warpgroups(&rung.device, sizes)?;
     let steps = launches(plan.prepare([a, b], &output)?, &output, &[sizes.m, sizes.n]);
     run(steps.with_depth(additions::<T>(sizes.k)))
 }

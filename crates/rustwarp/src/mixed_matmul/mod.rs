@@ -18,8 +18,8 @@
 //! - [`Epilogue`]: scales, an addend, a bias and an activation in the same launch.
 //! - *Source*: the kernels are `kernels_gpu::tensor::mixed` and `kernels_gpu::mma`.
 //!
-//! GPUs of compute capability 9.0 and the simulator multiply by warpgroups, other GPUs from 8.0 on by single warps
-//! ([`supports`]), all types but F8E4M3. What is left (earlier GPUs, F8E4M3 on others than 9.0, and views that do not
+//! GPUs of compute capability 9.0 and the simulator multiply by warpgroups (smaller products of i8 that would need a
+//! copy, by single warps), other GPUs from 8.0 on by single warps ([`supports`]), all types but F8E4M3. What is left (earlier GPUs, F8E4M3 on others than 9.0, and views that do not
 //! start at a multiple of 16 bytes on 9.0) gets the right product slowly, without tensor cores.
 
 mod epilogue;
@@ -123,9 +123,18 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
     /// device has too little memory for copies of the factors that need one.
     pub fn new(device: &H, sizes: Sizes) -> Result<Self> {
         let info = device.backend().info();
-        if !has_warpgroups(info) && warps::supports(info) && T::WARP_KERNELS.is_some() {
+        if T::WARP_KERNELS.is_some() && warps::supports(info) && (!has_warpgroups(info) || warps::pay::<T>(sizes)) {
             return Self::of_warps(device, sizes);
         }
+        Self::of_warpgroups(device, sizes)
+    }
+
+    /// Plans products by warpgroups, or on devices without them by each thread.
+    ///
+    /// # Errors
+    /// Those of [`Plan::new`].
+    #[doc(hidden)]
+    pub fn of_warpgroups(device: &H, sizes: Sizes) -> Result<Self> {
         let way = Way::Warpgroups(Warpgroups::new::<T>(device, sizes)?);
         Ok(Self { device: device.clone(), sizes, way, types: PhantomData })
     }

@@ -17,6 +17,17 @@ pub fn supports(info: &DeviceInfo) -> bool {
     info.sm.is_none_or(|sm| sm >= 80) && WARP_TILES.iter().all(|(tile, _)| tile.shared <= info.max_shared)
 }
 
+/// Largest number of multiplications of bytes for which single warps, which read factors in either storage order, take
+/// less time than warpgroups and the copy of a factor: 2048x2048x2048 (`docs/results/h200/2026-11-26-mma.txt`).
+const COPY_COSTS: u128 = 1 << 33;
+
+/// Whether single warps are faster than warpgroups.
+pub fn pay<T: Operand>(sizes: Sizes) -> bool {
+    let Sizes { m, n, k, transposed } = sizes;
+    let turned = !T::EITHER && (transposed[0] || !transposed[1]);
+    size_of::<T>() == 1 && turned && (m as u128 * n as u128).saturating_mul(k as u128) <= COPY_COSTS
+}
+
 /// A plan.
 pub struct Warps<H: Handle> {
     /// `m`, `n`, `k`.
