@@ -19,8 +19,9 @@
 //! - *Source*: the kernels are `kernels_gpu::tensor::mixed` and `kernels_gpu::mma`.
 //!
 //! GPUs of compute capability 9.0 and the simulator multiply by warpgroups (smaller products of i8 that would need a
-//! copy, by single warps), other GPUs from 8.0 on by single warps ([`supports`]), all types but F8E4M3. What is left (earlier GPUs, F8E4M3 on others than 9.0, and views that do not
-//! start at a multiple of 16 bytes on 9.0) gets the right product slowly, without tensor cores.
+//! turned copy, by single warps), other GPUs from 8.0 on by single warps ([`supports`]), all types but F8E4M3. What is
+//! left (earlier GPUs, F8E4M3 on others than 9.0, and views that do not start at a multiple of 16 bytes on 9.0) gets
+//! the right product slowly, without tensor cores.
 
 mod epilogue;
 mod factor;
