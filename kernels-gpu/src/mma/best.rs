@@ -17,6 +17,7 @@ use super::sums::Tile;
 use super::{Bf16, F16, Factor, S8, Tf32};
 use crate::tensor::mixed::epilogue::Epilogue;
 use crate::tensor::mixed::problem::{Product, place};
+use crate::tensor::mixed::product::Size;
 use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, sm_80};
 use cuda_std::prelude::*;
@@ -36,17 +37,6 @@ pub const A_UNALIGNED: u32 = 1;
 
 /// Bit of `how`: those of the second.
 pub const B_UNALIGNED: u32 = 2;
-
-/// The part of the product that a block computes, with the launch that it needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
-    /// Its rows.
-    pub rows: u32,
-    /// Its columns.
-    pub columns: u32,
-    /// Dynamic shared memory of the launch, in bytes.
-    pub shared: u32,
-}
 
 /// The part with `down` by `BLOCK / 32 / down` warps, of `m` and `n` blocks of 16 rows and columns.
 const fn size(down: u32, m: usize, n: usize) -> Size {

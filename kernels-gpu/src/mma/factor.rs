@@ -2,6 +2,7 @@
 
 use super::layout::{UNIT, offset};
 use crate::tensor::mixed::{Bf16, F16, Precision, S8, Tf32};
+use core::marker::PhantomData;
 use cuda_std::math::select_bytes;
 use cuda_std::memory::SharedAddress;
 use cuda_std::mma::{self, Left, Right};
@@ -28,19 +29,42 @@ pub trait Factor: Precision {
     /// rows of `pitch` bytes: for a left factor, or if `RIGHT` for right ones.
     fn start_across<const RIGHT: bool>(pitch: u32, line: u32, lane: u32) -> u32;
 
-    /// Loads 16 lines and 32 bytes of the depth of A from such a tile: block `block` of 16 lines from `start` on, from
-    /// row `row` on.
+    /// Loads a part of A.
     ///
     /// # Safety
-    /// All lanes of the warp call it together; the tile at `tile` is there, and nothing writes it.
-    unsafe fn left_across(tile: SharedAddress, pitch: u32, start: u32, block: u32, row: u32) -> Left<Self::Type>;
+    /// All lanes of the warp call it together; the tile is there, and nothing writes it.
+    unsafe fn left_across(part: Part<Self>) -> Left<Self::Type>;
 
-    /// Loads 16 lines of B likewise.
+    /// Loads a part of B.
     ///
     /// # Safety
     /// That of [`Factor::left_across`].
-    unsafe fn right_across(tile: SharedAddress, pitch: u32, start: u32, block: u32, row: u32)
-    -> [Right<Self::Type>; 2];
+    unsafe fn right_across(part: Part<Self>) -> [Right<Self::Type>; 2];
+}
+
+/// A part of a tile that lies across the depth, 16 lines and 32 bytes of the depth, as a lane finds it.
+#[derive(Clone, Copy)]
+pub struct Part<P> {
+    /// The tile.
+    pub tile: SharedAddress,
+    /// Bytes of its rows.
+    pub pitch: u32,
+    /// What [`Factor::start_across`] returns for the lane.
+    pub start: u32,
+    /// Number of the 16 lines, counted from the line of `start`.
+    pub block: u32,
+    /// The first row.
+    pub row: u32,
+    /// The type.
+    pub precision: PhantomData<P>,
+}
+
+impl<P: Factor> Part<P> {
+    /// The lane's place, `line` lines and `k` rows further.
+    #[inline(always)]
+    fn at(&self, line: u32, k: u32) -> SharedAddress {
+        self.tile.add((self.start ^ ((self.block * 16 + line) * P::SIZE)) + (self.row + k) * self.pitch)
+    }
 }
 
 /// The two right factors with these registers of a left one.
@@ -52,14 +76,6 @@ pub const fn rights<T: mma::Factor>([a, b, c, d]: [u32; 4]) -> [Right<T>; 2] {
 /// Types of 16 bits: the hardware transposes them.
 macro_rules! half {
     ($($t:ident)*) => { $(
-        impl $t {
-            /// Where the lane loads its part.
-            #[inline(always)]
-            fn place(tile: SharedAddress, pitch: u32, start: u32, block: u32, row: u32) -> SharedAddress {
-                tile.add((start ^ (block * 16 * Self::SIZE)) + row * pitch)
-            }
-        }
-
         impl Factor for $t {
             type Type = mma::$t;
 
@@ -75,63 +91,19 @@ macro_rules! half {
                 offset(pitch, k, line * Self::SIZE / UNIT + unit, Self::turn(k))
             }
             #[inline(always)]
-            unsafe fn left_across(tile: SharedAddress, pitch: u32, start: u32, block: u32, row: u32) -> Left<mma::$t> {
+            unsafe fn left_across(part: Part<Self>) -> Left<mma::$t> {
                 // SAFETY: the caller upholds this function's contract.
-                unsafe { Left::load_across(Self::place(tile, pitch, start, block, row)) }
+                unsafe { Left::load_across(part.at(0, 0)) }
             }
             #[inline(always)]
-            unsafe fn right_across(
-                tile: SharedAddress,
-                pitch: u32,
-                start: u32,
-                block: u32,
-                row: u32,
-            ) -> [Right<mma::$t>; 2] {
+            unsafe fn right_across(part: Part<Self>) -> [Right<mma::$t>; 2] {
                 // SAFETY: the caller upholds this function's contract.
-                unsafe { Right::load_two_across(Self::place(tile, pitch, start, block, row)) }
+                unsafe { Right::load_two_across(part.at(0, 0)) }
             }
         }
     )* };
 }
 half!(F16 Bf16);
-
-/// Types whose registers are loaded alike for left and right factors, by `registers`.
-macro_rules! alike {
-    ($t:ident) => {
-        #[inline(always)]
-        unsafe fn left_across(tile: SharedAddress, pitch: u32, start: u32, block: u32, row: u32) -> Left<mma::$t> {
-            // SAFETY: the caller upholds this function's contract.
-            Left::from_registers(unsafe { Self::registers(tile, pitch, start, block, row) })
-        }
-        #[inline(always)]
-        unsafe fn right_across(
-            tile: SharedAddress,
-            pitch: u32,
-            start: u32,
-            block: u32,
-            row: u32,
-        ) -> [Right<mma::$t>; 2] {
-            // SAFETY: the caller upholds this function's contract.
-            rights(unsafe { Self::registers(tile, pitch, start, block, row) })
-        }
-    };
-}
-
-impl Tf32 {
-    /// Each register is an element, which is loaded by itself.
-    ///
-    /// # Safety
-    /// That of [`Factor::left_across`].
-    #[inline(always)]
-    unsafe fn registers(tile: SharedAddress, pitch: u32, start: u32, block: u32, row: u32) -> [u32; 4] {
-        let load = |line: u32, k: u32| {
-            let at = tile.add((start ^ ((block * 16 + line) * Self::SIZE)) + (row + k) * pitch);
-            // SAFETY: the caller upholds this function's contract.
-            unsafe { at.load() }
-        };
-        [load(0, 0), load(8, 0), load(0, 4), load(8, 4)]
-    }
-}
 
 impl Factor for Tf32 {
     type Type = mma::Tf32;
@@ -145,22 +117,26 @@ impl Factor for Tf32 {
         let (g, t) = (lane / 4, lane % 4);
         offset(pitch, t, (line + g) * Self::SIZE / UNIT, Self::turn(t)) + g % 4 * Self::SIZE
     }
-    alike!(Tf32);
+    #[inline(always)]
+    unsafe fn left_across(part: Part<Self>) -> Left<mma::Tf32> {
+        // SAFETY: the caller upholds this function's contract.
+        Left::from_registers(unsafe { elements(part) })
+    }
+    #[inline(always)]
+    unsafe fn right_across(part: Part<Self>) -> [Right<mma::Tf32>; 2] {
+        // SAFETY: the caller upholds this function's contract.
+        rights(unsafe { elements(part) })
+    }
 }
 
-impl S8 {
-    /// The hardware transposes pairs of bytes: a lane receives two lines of rows `4 t` and `4 t + 1` in one register
-    /// and of the two rows below in the next, and takes the registers apart into lines.
-    ///
-    /// # Safety
-    /// That of [`Factor::left_across`].
-    #[inline(always)]
-    unsafe fn registers(tile: SharedAddress, pitch: u32, start: u32, block: u32, row: u32) -> [u32; 4] {
-        // SAFETY: the caller upholds this function's contract.
-        let [a, b, c, d] = unsafe { tile.add((start ^ (block * 16)) + row * pitch).load_matrices_transposed() };
-        let [even, odd] = [select_bytes::<0x6420>, select_bytes::<0x7531>];
-        [even(a, b), odd(a, b), even(c, d), odd(c, d)]
-    }
+/// The registers of a left factor, each of which is an element and loaded by itself.
+///
+/// # Safety
+/// That of [`Factor::left_across`].
+#[inline(always)]
+unsafe fn elements(part: Part<Tf32>) -> [u32; 4] {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { [part.at(0, 0).load(), part.at(8, 0).load(), part.at(0, 4).load(), part.at(8, 4).load()] }
 }
 
 impl Factor for S8 {
@@ -177,5 +153,27 @@ impl Factor for S8 {
         let k = matrix / 2 * 16 + matrix % 2 * 2 + row / 2 * 4 + row % 2;
         offset(pitch, k, line / UNIT, Self::turn(k))
     }
-    alike!(S8);
+    #[inline(always)]
+    unsafe fn left_across(part: Part<Self>) -> Left<mma::S8> {
+        // SAFETY: the caller upholds this function's contract.
+        Left::from_registers(unsafe { bytes(part) })
+    }
+    #[inline(always)]
+    unsafe fn right_across(part: Part<Self>) -> [Right<mma::S8>; 2] {
+        // SAFETY: the caller upholds this function's contract.
+        rights(unsafe { bytes(part) })
+    }
+}
+
+/// The registers of a left factor. The hardware transposes pairs of bytes: a lane receives two lines of rows `4 t` and
+/// `4 t + 1` in one register and of the two rows below in the next, and takes the registers apart into lines.
+///
+/// # Safety
+/// That of [`Factor::left_across`].
+#[inline(always)]
+unsafe fn bytes(part: Part<S8>) -> [u32; 4] {
+    // SAFETY: the caller upholds this function's contract.
+    let [a, b, c, d] = unsafe { part.at(0, 0).load_matrices_transposed() };
+    let [even, odd] = [select_bytes::<0x6420>, select_bytes::<0x7531>];
+    [even(a, b), odd(a, b), even(c, d), odd(c, d)]
 }

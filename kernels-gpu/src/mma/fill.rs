@@ -14,7 +14,8 @@ pub const BLOCK: u32 = 256;
 pub const ROW: u32 = 64;
 
 /// What a thread copies of `LINES` lines of a factor, which lies across the depth if `ACROSS`: units of 16 bytes, one
-/// column of them. Only with `ANY` can rows start anywhere: the branch costs the registers of the sums moves.
+/// column of them. Only with `ANY` can rows start anywhere: around the branch for them, ptxas moves the sums from
+/// registers to others.
 pub struct Source<P, const ACROSS: bool, const LINES: u32, const ANY: bool> {
     /// The thread's first unit in the matrix.
     at: *const u8,

@@ -59,7 +59,7 @@ pub unsafe fn mma_ldmatrix<P: Factor>(a: *const u8, b: *const u8, c: *mut u8, m:
                 let step = step as u32 * 32;
                 let (of_a, of_b) = (at_a.add(start_a ^ step), at_b.add(start_b ^ step));
                 sums.add(&lines(of_a, Left::load), &lines(of_b, Right::load_two));
-            };
+            }
         });
         thread::sync_threads(); // every thread has read the tiles before the next round overwrites them
         at += ROW / P::SIZE;

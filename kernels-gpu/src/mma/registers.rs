@@ -1,6 +1,7 @@
 //! How a warp's lines of a factor come from a stage to the registers of its lanes, 16 lines at a time.
 
 use super::Factor;
+use super::factor::Part;
 use super::layout::start_along;
 use crate::unroll::unroll;
 use core::marker::PhantomData;
@@ -23,6 +24,13 @@ impl<P: Factor, const ACROSS: bool, const RIGHT: bool> Registers<P, ACROSS, RIGH
         Self { pitch, start, precision: PhantomData }
     }
 
+    /// The part of a block of lines that lie across it.
+    #[inline(always)]
+    fn part(&self, tile: SharedAddress, block: usize, step: u32) -> Part<P> {
+        let Self { pitch, start, precision } = *self;
+        Part { tile, pitch, start, block: block as u32, row: step * P::STEP, precision }
+    }
+
     /// Its place in a block of lines that lie along the depth.
     #[inline(always)]
     fn along(&self, tile: SharedAddress, block: usize, step: u32) -> SharedAddress {
@@ -42,7 +50,7 @@ impl<P: Factor, const ACROSS: bool> Registers<P, ACROSS, false> {
             // SAFETY: the caller upholds this function's contract.
             out[block] = unsafe {
                 if ACROSS {
-                    P::left_across(tile, self.pitch, self.start, block as u32, step * P::STEP)
+                    P::left_across(self.part(tile, block, step))
                 } else {
                     Left::load(self.along(tile, block, step))
                 }
@@ -64,7 +72,7 @@ impl<P: Factor, const ACROSS: bool> Registers<P, ACROSS, true> {
             // SAFETY: the caller upholds this function's contract.
             out[block] = unsafe {
                 if ACROSS {
-                    P::right_across(tile, self.pitch, self.start, block as u32, step * P::STEP)
+                    P::right_across(self.part(tile, block, step))
                 } else {
                     Right::load_two(self.along(tile, block, step))
                 }

@@ -47,10 +47,9 @@ pub unsafe fn mma_shared<P: Factor>(a: *const u8, b: *const u8, c: *mut u8, m: u
         thread::sync_threads(); // the tiles are complete before any thread reads them
         unroll!(step < (ROW / 32) as usize => {
             // SAFETY: the tiles are there, and the whole warp is here.
-            unsafe { sums.add(
-                    &registers(tile_a, down, step).map(Left::from_registers),
-                    &registers(tile_b, across, step).map(rights),
-                ); };
+            let [of_a, of_b] = unsafe { [registers(tile_a, down, step), registers(tile_b, across, step)] };
+            // SAFETY: as above.
+            unsafe { sums.add(&of_a.map(Left::from_registers), &of_b.map(rights)) };
         });
         thread::sync_threads(); // every thread has read the tiles before the next round overwrites them
         at += ROW / P::SIZE;

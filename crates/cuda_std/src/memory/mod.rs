@@ -12,14 +12,16 @@ mod asynchronous;
 mod bulk;
 mod cached;
 mod mbarrier;
+mod shared_address;
 pub mod sm_80;
 mod tensor_map;
 mod vector;
 
-pub use asynchronous::{SharedAddress, copy_async, copy_async_commit, copy_async_or_zero, copy_async_wait};
+pub use asynchronous::{copy_async, copy_async_commit, copy_async_or_zero, copy_async_wait};
 pub use bulk::{copy_bulk, copy_bulk_to_blocks};
 pub use cached::{Cached, Load, Store, load_as, store_as};
 pub use mbarrier::{Mbarrier, fence_init};
+pub use shared_address::SharedAddress;
 pub use tensor_map::{TensorMap, fence_copies, wait_copies_read};
 pub use vector::{F32x4, F64x2, I32x4, I64x2, U32x4, U64x2, Vector};
 

@@ -1,11 +1,12 @@
 //! The types of factors, with their kernels, and the types of products that they have.
 
+use super::tile::Tile;
 use crate::element::Scalar;
 use cuda_std::launch::{Call, Ptr, PtrMut};
 use cuda_std::memory::TensorMap;
 use kernels_gpu::mma::best as warps;
 use kernels_gpu::tensor::mixed::epilogue::{FINISHED, WIDE};
-use kernels_gpu::tensor::mixed::product::{self, Size};
+use kernels_gpu::tensor::mixed::product;
 use kernels_gpu::tensor::mixed::{Bf16, E4m3, F16, S8, Tf32};
 
 /// A launcher of a kernel. It is public for the ladders, which list its entry.
@@ -30,7 +31,7 @@ pub type Kernel = for<'a> fn(
 ) -> Call<'a>;
 
 /// The tiles, with their relative speed for a multiprocessor that has enough of them, measured on an H200.
-pub const TILES: [(Size, f64); 4] = [
+pub const TILES: [Tile; 4] = [
     (product::COLUMNS_256, 1.0),
     (product::COLUMNS_192, 0.95),
     (product::COLUMNS_128, 0.85),
@@ -58,7 +59,7 @@ pub type WarpKernel = for<'a> fn(
 ) -> Call<'a>;
 
 /// The parts of the product that blocks of these compute, with their relative speed, measured on an H200.
-pub const WARP_TILES: [(warps::Size, f64); 2] = [(warps::LARGE, 1.0), (warps::SMALL, 0.55)];
+pub const WARP_TILES: [Tile; 2] = [(warps::LARGE, 1.0), (warps::SMALL, 0.55)];
 
 /// The kernels of each of [`WARP_TILES`], by whether A and whether B lies across the depth.
 #[doc(hidden)]

@@ -26,6 +26,7 @@
 mod epilogue;
 mod factor;
 mod stored;
+mod tile;
 mod warpgroups;
 mod warps;
 
@@ -51,7 +52,7 @@ pub fn supports(info: &DeviceInfo) -> bool {
 
 /// Whether a device has the kernels for warpgroups.
 fn has_warpgroups(info: &DeviceInfo) -> bool {
-    info.sm.is_none_or(|sm| sm == 90) && TILES.iter().all(|(tile, _)| tile.shared <= info.max_shared)
+    info.sm.is_none_or(|sm| sm == 90) && tile::fit(&TILES, info)
 }
 
 /// The sizes as the kernels take them: `m`, `n` and `k`.

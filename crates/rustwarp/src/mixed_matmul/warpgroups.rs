@@ -3,7 +3,7 @@
 use super::epilogue::Parameters;
 use super::factor::{Factor, Kernel, Operand, TILES};
 use super::stored::{Copies, Request, Stored, map};
-use super::{for_kernels, has_warpgroups};
+use super::{for_kernels, has_warpgroups, tile};
 use crate::backend::{Handle, Shape, View};
 use crate::element::Scalar;
 use crate::error::Result;
@@ -13,8 +13,8 @@ use cuda_std::launch::{Ptr, PtrMut};
 use cuda_std::memory::TensorMap;
 use kernels_gpu::tensor::mixed::epilogue::FINISHED;
 use kernels_gpu::tensor::mixed::problem::{A_ACROSS, B_ACROSS, BY_ELEMENTS, PLAIN};
-use kernels_gpu::tensor::mixed::product::{BLOCK, Size};
-use kernels_gpu::tensor::mixed::{COPY_ROWS, ROWS, pad};
+use kernels_gpu::tensor::mixed::product::BLOCK;
+use kernels_gpu::tensor::mixed::{COPY_ROWS, pad};
 
 /// A plan.
 pub struct Warpgroups<H: Handle> {
@@ -38,9 +38,10 @@ impl<H: Handle> Warpgroups<H> {
     pub fn new<T: Operand>(device: &H, sizes: Sizes) -> Result<Self> {
         let (info, Sizes { transposed, .. }) = (device.backend().info(), sizes);
         let sizes @ [rows, columns, depth] = for_kernels(sizes)?;
-        let (tile, size) = fastest(rows, columns, info.multiprocessors);
+        let number = tile::fastest(&TILES, rows, columns, info.multiprocessors);
+        let (size, _) = TILES[number];
         let tensor = has_warpgroups(info) && depth > 0;
-        let tiles = u64::from(rows.div_ceil(ROWS)) * u64::from(columns.div_ceil(size.columns));
+        let tiles = tile::count(rows, columns, size);
         let (blocks, elements) = (u64::from(info.multiprocessors), u64::from(rows) * u64::from(columns));
         let [across_a, across_b] = [transposed[0], !transposed[1]];
         let multiplications = tensor.then(|| u128::from(elements).saturating_mul(depth.into()));
@@ -50,10 +51,10 @@ impl<H: Handle> Warpgroups<H> {
         Ok(Self {
             sizes,
             factors: [
-                Stored::new::<T>(device, &factor(rows, across_a, ROWS))?,
+                Stored::new::<T>(device, &factor(rows, across_a, size.rows))?,
                 Stored::new::<T>(device, &factor(columns, across_b, size.columns))?,
             ],
-            kernel: T::KERNELS[tile][order],
+            kernel: T::KERNELS[number][order],
             shape: tensor.then(|| Shape::linear(blocks.min(tiles) as u32, BLOCK).with_shared(size.shared)),
             plain: Shape::linear((blocks * 4).min(elements.div_ceil(BLOCK.into())) as u32, BLOCK),
             orders,
@@ -122,26 +123,5 @@ impl<H: Handle> Warpgroups<H> {
         let copies = self.factors.iter().filter_map(Stored::copy);
         launches.push(copies.fold(launch, |launch, copy| launch.using([copy.reads()])));
         Ok(launches)
-    }
-}
-
-/// The number of the tile with which the busiest multiprocessor finishes first, and the tile.
-fn fastest(rows: u32, columns: u32, multiprocessors: u32) -> (usize, Size) {
-    let time = |(tile, speed): (Size, f64)| -> f64 {
-        let tiles = u64::from(rows.div_ceil(ROWS)) * u64::from(columns.div_ceil(tile.columns));
-        tiles.div_ceil(multiprocessors.into()) as f64 * f64::from(tile.columns) / speed
-    };
-    let tile = (1..TILES.len()).fold(0, |best, tile| if time(TILES[tile]) < time(TILES[best]) { tile } else { best });
-    (tile, TILES[tile].0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tiles_fill_the_device() {
-        let columns = |n: u32| fastest(n, n, 132).1.columns;
-        assert_eq!([8192, 4096, 3072, 2048, 1280, 1024, 512].map(columns), [256, 256, 192, 256, 128, 64, 64]);
     }
 }

@@ -2,19 +2,19 @@
 
 use super::epilogue::Parameters;
 use super::factor::{Operand, WARP_TILES, WarpKernel};
-use super::for_kernels;
 use super::stored::{Copies, Request, Stored};
+use super::{for_kernels, tile};
 use crate::backend::{DeviceInfo, Handle, Shape, View};
 use crate::element::Scalar;
 use crate::error::{Error, Result};
 use crate::launch::{Launch, require_grid};
 use crate::matmul::Sizes;
 use cuda_std::launch::{Ptr, PtrMut};
-use kernels_gpu::mma::best::{A_UNALIGNED, B_UNALIGNED, BLOCK, Size};
+use kernels_gpu::mma::best::{A_UNALIGNED, B_UNALIGNED, BLOCK};
 
 /// Whether a device has the kernels.
 pub fn supports(info: &DeviceInfo) -> bool {
-    info.sm.is_none_or(|sm| sm >= 80) && WARP_TILES.iter().all(|(tile, _)| tile.shared <= info.max_shared)
+    info.sm.is_none_or(|sm| sm >= 80) && tile::fit(&WARP_TILES, info)
 }
 
 /// Largest number of multiplications of bytes for which single warps, which read factors in either storage order, take
@@ -53,7 +53,7 @@ impl<H: Handle> Warps<H> {
         let sizes @ [rows, columns, depth] = for_kernels(sizes)?;
         let kernel = |number: usize| {
             let (size, _) = WARP_TILES[number];
-            let blocks = require_grid(tiles(rows, columns, size), "the product", "multiply in parts")?;
+            let blocks = require_grid(tile::count(rows, columns, size), "the product", "multiply in parts")?;
             let kernel = kernels[number][usize::from(across_a) * 2 + usize::from(across_b)];
             Ok((kernel, Shape::linear(blocks, BLOCK).with_shared(size.shared)))
         };
@@ -63,7 +63,10 @@ impl<H: Handle> Warps<H> {
         Ok(Self {
             sizes,
             factors: [factor(rows, across_a)?, factor(columns, across_b)?],
-            kernels: [kernel(fastest(rows, columns, info.multiprocessors))?, kernel(WARP_TILES.len() - 1)?],
+            kernels: [
+                kernel(tile::fastest(&WARP_TILES, rows, columns, info.multiprocessors))?,
+                kernel(WARP_TILES.len() - 1)?,
+            ],
         })
     }
 
@@ -110,31 +113,5 @@ impl<H: Handle> Warps<H> {
         let read = self.factors.iter().filter_map(Stored::copy);
         let launch = read.fold(launch, |launch, copy| launch.using([copy.reads()]));
         copies.into_iter().flatten().chain([launch]).collect()
-    }
-}
-
-/// Blocks that compute the product.
-fn tiles(rows: u32, columns: u32, size: Size) -> u64 {
-    u64::from(rows.div_ceil(size.rows)) * u64::from(columns.div_ceil(size.columns))
-}
-
-/// The number of the size with which the busiest multiprocessor finishes first.
-fn fastest(rows: u32, columns: u32, multiprocessors: u32) -> usize {
-    let time = |(size, speed): (Size, f64)| -> f64 {
-        let rounds = tiles(rows, columns, size).div_ceil(multiprocessors.into());
-        rounds as f64 * f64::from(size.rows * size.columns) / speed
-    };
-    (1..WARP_TILES.len())
-        .fold(0, |best, size| if time(WARP_TILES[size]) < time(WARP_TILES[best]) { size } else { best })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_fill_the_device() {
-        let columns = |n: u32| WARP_TILES[fastest(n, n, 132)].0.columns;
-        assert_eq!([8192, 4096, 2048, 1024, 512].map(columns), [256, 256, 256, 64, 64]);
     }
 }

@@ -12,7 +12,7 @@ use super::accumulator::{Accumulator, Sum};
 use super::epilogue::{Epilogue, FINISHED, WIDE};
 use super::precision::{Bf16, E4m3, F16, Multiply, Precision, S8, Tf32};
 use super::problem::{A_ACROSS, B_ACROSS, BY_ELEMENTS, PLAIN, Problem, Product};
-use super::ring::{ROW, Ring, WARPGROUPS, shared, stage};
+use super::ring::{ROW, ROWS, Ring, WARPGROUPS, shared, stage};
 use super::store::store;
 use crate::position::Position;
 use crate::unroll::unroll;
@@ -27,9 +27,11 @@ pub const IDEA: &str = "tensor maps feed a ring of stages: one thread copies, tw
 /// Threads per block.
 pub const BLOCK: u32 = (WARPGROUPS + 1) * 128;
 
-/// The part of the product that a block computes at a time, with [`ROWS`](super::ring::ROWS) rows.
+/// The part of the product that a block computes at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
+    /// Its rows.
+    pub rows: u32,
     /// Its columns.
     pub columns: u32,
     /// Dynamic shared memory of the launch, in bytes.
@@ -37,7 +39,7 @@ pub struct Size {
 }
 
 const fn size<S: Accumulator>() -> Size {
-    Size { columns: S::COLUMNS, shared: shared::<S>() }
+    Size { rows: ROWS, columns: S::COLUMNS, shared: shared::<S>() }
 }
 
 /// Defines the kernels for tiles with a number of columns.
