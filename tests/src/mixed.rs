@@ -9,12 +9,13 @@ use rustwarp::matmul::Sizes;
 use rustwarp::mixed_matmul::{Activation, Epilogue, Factor, Plan};
 use rustwarp::{Buffer, Device, Scalar};
 
-/// The plans by warpgroups and, for types that have them, by single warps.
+/// The plans by warpgroups and, for types that have them, by single warps with every part of the product.
 ///
 /// # Panics
 /// If the device has too little memory.
 pub fn plans<T: Factor<O>, O: Scalar>(device: &Device, sizes: Sizes) -> Vec<Plan<T, O>> {
-    let warps = T::WARP_KERNELS.map(|_| Plan::of_warps(device, sizes).expect("a plan"));
+    let tiles = T::WARP_KERNELS.map_or(0, |_| Plan::<T, O>::WARP_TILES);
+    let warps = (0..tiles).map(|tile| Plan::of_warps(device, sizes, Some(tile)).expect("a plan"));
     [Plan::of_warpgroups(device, sizes).expect("a plan")].into_iter().chain(warps).collect()
 }
 

@@ -186,8 +186,55 @@ fn infinities_nan_and_overflow_are_those_of_ieee() {
     }
 }
 
+/// Rows that consist of 16 bytes, and of which a factor or both start elsewhere.
+fn views_that_start_anywhere<T: Factor<O>, O: Scalar>(round: fn(f32) -> T) {
+    let device = sim();
+    let (m, n, k) = (144, 80, 272);
+    // Small integers, whose sums have no error in the products' types.
+    let numbers = |len, seed| random(len, seed).map(|x| round((x * 2.0).trunc())).collect::<Vec<T>>();
+    let (a, b) = (numbers(m * k + 1, 5), numbers(k * n + 1, 6));
+    let (on_a, on_b) = (device.upload(&a).expect("memory"), device.upload(&b).expect("memory"));
+    for transposed in STORED {
+        let sizes = Sizes { m, n, k, transposed };
+        for plan in plans::<T, O>(&device, sizes) {
+            for (of_a, of_b) in [(1, 0), (0, 1), (1, 1)] {
+                let mut c = device.zeros::<O>(m * n).expect("memory");
+                let views = [on_a.view(of_a..of_a + m * k), on_b.view(of_b..of_b + k * n)];
+                let views: [View<'_, T>; 2] = views.map(|view| view.expect("a view"));
+                plan.launch(views, &mut c).expect("a product");
+                let expected = exact(&a[of_a..][..m * k], &b[of_b..][..k * n], sizes);
+                let wrong =
+                    c.download().expect("elements").iter().zip(expected).position(|(&c, (sum, _))| value(c) != sum);
+                assert_eq!(wrong, None, "{} {transposed:?} from {of_a} and {of_b}", T::DTYPE);
+            }
+        }
+    }
+}
+
 #[test]
-fn views_that_start_anywhere_and_products_without_terms() {
+fn views_of_every_type_start_anywhere() {
+    views_that_start_anywhere::<f16, f32>(f16::from_f32);
+    views_that_start_anywhere::<f32, f32>(|x| x);
+    views_that_start_anywhere::<i8, i32>(|x| x as i8);
+}
+
+#[test]
+fn products_without_terms_are_zero() {
+    let device = sim();
+    let none = Sizes { m: 3, n: 5, k: 0, ..Sizes::default() };
+    let empty = device.zeros::<f16>(0).expect("memory");
+    for plan in plans::<f16, f16>(&device, none) {
+        let mut c = device.upload(&[f16::ONE; 15]).expect("memory");
+        plan.launch([&empty, &empty], &mut c).expect("a product");
+        assert_eq!(c.download().expect("elements"), [f16::ZERO; 15]);
+    }
+    let a: Vec<f16> = random(24, 5).map(f16::from_f32).collect();
+    assert!(product::<f16, f16>(&device, &[], &a, Sizes { m: 0, n: 1, k: 24, ..Sizes::default() }).is_empty());
+}
+
+/// A product of a function, of views that start anywhere.
+#[test]
+fn a_product_of_views_is_written_in_place() {
     let device = sim();
     let (m, n, k) = (17, 16, 24);
     let (a, b): (Vec<f16>, Vec<f16>) =
@@ -200,9 +247,6 @@ fn views_that_start_anywhere_and_products_without_terms() {
     for (c, (sum, _)) in c.download().expect("elements").into_iter().zip(exact(&a[1..], &b[1..], sizes)) {
         assert!((f64::from(c) - sum).abs() <= 1e-3 * sum.abs() + 1e-4, "{c} instead of {sum}");
     }
-    let none = Sizes { m: 3, n: 5, k: 0, ..Sizes::default() };
-    assert_eq!(product::<f16, f16>(&device, &[], &[], none), [f16::ZERO; 15]);
-    assert!(product::<f16, f16>(&device, &[], &a[..k], Sizes { m: 0, n: 1, k, ..Sizes::default() }).is_empty());
 }
 
 #[test]

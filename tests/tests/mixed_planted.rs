@@ -1,4 +1,5 @@
-//! Bugs planted into the kernel for products of f16, in its PTX: each is found, and the kernel without them is clean.
+//! Bugs planted into the kernels for products of f16, in their PTX: each is found, and the kernels without them are
+//! clean.
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
 use half::f16;
@@ -7,17 +8,27 @@ use rustwarp::backend::{Buffer, Checkers, Checks, Choice, open};
 use rustwarp::matmul::Sizes;
 use rustwarp::mixed_matmul::Plan;
 
-/// The kernel that the sizes below choose on the simulator.
-const ENTRY: &str = ".entry tensor_half_64_f16_false_true(";
+/// A kernel that the simulator launches for [`SIZES`].
+struct Kernel {
+    family: &'static str,
+    entry: &'static str,
+    single_warps: bool,
+}
+
+/// By warpgroups.
+const TENSOR: Kernel = Kernel { family: "tensor", entry: ".entry tensor_half_64_f16_false_true(", single_warps: false };
+
+/// By single warps.
+const MMA: Kernel = Kernel { family: "mma", entry: ".entry mma_best_small_f16_false_true(", single_warps: true };
 
 /// More stages than the ring has.
 const SIZES: Sizes = Sizes { m: 128, n: 64, k: 64 * 19, transposed: [false; 2] };
 
 /// The codes of the findings of one run, and whether the product is right.
-fn run(change: impl Fn(&str) -> String) -> (Vec<String>, bool) {
-    let image = rustwarp::ptx::find_family("kernels-gpu", "tensor", None, None).expect("the kernels' PTX");
+fn run(kernel: &Kernel, change: impl Fn(&str) -> String) -> (Vec<String>, bool) {
+    let image = rustwarp::ptx::find_family("kernels-gpu", kernel.family, None, None).expect("the kernels' PTX");
     let text = String::from_utf8(image.bytes).expect("PTX is text");
-    let start = text.find(ENTRY).expect("the kernel");
+    let start = text.find(kernel.entry).expect("the kernel");
     let end = start + text[start..].find("\n}").expect("its end");
     let text = format!("{}{}{}", &text[..start], change(&text[start..end]), &text[end..]);
     let (device, _) = open(Choice::Sim, Checks::On(Checkers::default())).expect("the simulator");
@@ -31,7 +42,11 @@ fn run(change: impl Fn(&str) -> String) -> (Vec<String>, bool) {
     let (on_a, on_b) =
         (Buffer::from_slice(device, &a, "a").expect("memory"), Buffer::from_slice(device, &b, "b").expect("memory"));
     let c = Buffer::<f16>::zeros(device, m * n, "c").expect("memory");
-    let plan = Plan::<f16, f16, _>::new(&device, SIZES).expect("a plan");
+    let plan = match kernel.single_warps {
+        true => Plan::<f16, f16, _>::of_warps(&device, SIZES, None),
+        false => Plan::<f16, f16, _>::of_warpgroups(&device, SIZES),
+    };
+    let plan = plan.expect("a plan");
     let launches = plan.prepare([&on_a, &on_b], &c).expect("launches");
     // SAFETY: the parameters are those of the plan; the simulator refuses what a changed kernel must not do.
     let ran = launches.iter().try_for_each(|launch| unsafe { launch.run(device, module) });
@@ -71,8 +86,37 @@ fn no_wait(line: &str) -> String {
 }
 
 #[test]
-fn the_kernel_itself_is_clean() {
-    assert_eq!(run(str::to_owned), (Vec::new(), true));
+fn the_kernels_themselves_are_clean() {
+    assert_eq!(run(&TENSOR, str::to_owned), (Vec::new(), true));
+    assert_eq!(run(&MMA, str::to_owned), (Vec::new(), true));
+}
+
+/// Bugs of stages that are filled by asynchronous copies of all threads.
+#[test]
+fn every_bug_in_stages_of_single_warps_is_found() {
+    let replaced = |entry: &str, what: &str, by: &str| {
+        assert!(entry.contains(what), "{what}");
+        entry.replace(what, by)
+    };
+    let without = |entry: &str, at: Option<usize>| {
+        let at = at.expect("a barrier");
+        format!("{}// {}", &entry[..at], &entry[at..])
+    };
+    // The barriers: before the loop, in it, and before the sums are stored.
+    let in_loop = |entry: &str| without(entry, entry.match_indices("bar.sync").nth(1).map(|(at, _)| at));
+    let last = |entry: &str| without(entry, entry.rfind("bar.sync"));
+    let (early, late) = (["race-raw", "race-war", "async-not-waited"], ["race-waw", "race-war", "async-not-waited"]);
+    type Change<'a> = &'a dyn Fn(&str) -> String;
+    let bugs: [(&str, Change<'_>, [&str; 3], bool); 5] = [
+        ("a stage is read before its copies", &|e| replaced(e, "wait_group 2;", "wait_group 3;"), early, false),
+        ("sums are stored over copies", &|e| replaced(e, "cp.async.wait_group 0;", ""), late, true),
+        ("copies in no group", &|e| replaced(e, "cp.async.commit_group;", ""), late, false),
+        ("a stage is filled while it is read", &in_loop, early, false),
+        ("sums are stored over a stage that is read", &last, late, true),
+    ];
+    for (name, change, codes, right) in bugs {
+        assert_eq!(run(&MMA, change), (codes.map(str::to_owned).to_vec(), right), "{name}");
+    }
 }
 
 /// The bits of a tile's descriptor: the swizzle, 1024 or 512 bytes between groups of eight rows, and no second stride.
@@ -122,6 +166,6 @@ fn every_planted_bug_is_found() {
         ("the wrong stride in a descriptor", &of_stride, &[], false),
     ];
     for (name, change, codes, right) in bugs {
-        assert_eq!(run(change), (codes.iter().map(ToString::to_string).collect(), right), "{name}");
+        assert_eq!(run(&TENSOR, change), (codes.iter().map(ToString::to_string).collect(), right), "{name}");
     }
 }

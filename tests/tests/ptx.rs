@@ -240,12 +240,7 @@ fn ptx_assembles_for_every_architecture_without_spills() {
             let cubin = std::path::Path::new("/dev/null");
             assemble(&ptxas, &image.path, target, cubin).expect("PTX that ptxas takes")
         };
-        // A family whose instructions came with sm_80 has PTX for it also in the build for sm_75.
-        let runs = |image: &&rustwarp::ptx::Image| {
-            let text = String::from_utf8_lossy(&image.bytes);
-            rustwarp::ptx::Header::read(&text, "PTX").expect("a header").target.number <= target.capability()
-        };
-        let usages: Vec<_> = families.par_iter().filter(runs).flat_map_iter(assemble).collect();
+        let usages: Vec<_> = families.par_iter().flat_map_iter(assemble).collect();
         assert!(usages.len() >= 240, "{arch}: {} entries", usages.len());
         for usage in usages.iter().filter(|usage| !usage.entry.starts_with("print_")) {
             assert_eq!((usage.spill_stores, usage.spill_loads, usage.stack), (0, 0, 0), "{arch}: {usage:?}");

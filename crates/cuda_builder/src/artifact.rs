@@ -8,7 +8,7 @@ use crate::arch::Arch;
 #[derive(Clone, Debug)]
 pub struct Artifact {
     /// Architecture of the PTX: that of the build, or `sm_90a` in a build for `sm_90` if the module has instructions of
-    /// exactly these GPUs.
+    /// exactly these GPUs, or `sm_80` in a build for an earlier one if it has instructions that came with that.
     pub arch: Arch,
     /// Name of the family, or of the crate where the crate is one module.
     pub module: String,

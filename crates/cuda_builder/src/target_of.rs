@@ -9,7 +9,7 @@ use std::{
 use crate::{arch::Arch, error::Error};
 
 /// The architecture to assemble a PTX file for, where GPUs of `arch` are meant: that of the file if it is for exactly
-/// these.
+/// these, or for later GPUs only.
 ///
 /// # Errors
 /// [`Error::Io`] if the file cannot be read.
@@ -18,7 +18,11 @@ pub(crate) fn to_assemble(ptx: &Path, arch: Arch) -> Result<Arch, Error> {
         let line = line.map_err(Error::io("read", ptx))?;
         if let Some(target) = line.trim().strip_prefix(".target") {
             let name = target.split([' ', '\t', ',']).find(|word| !word.is_empty());
-            return Ok(arch.exact().filter(|exact| name == Some(exact.target_cpu())).unwrap_or(arch));
+            let target = name.and_then(|name| name.parse::<Arch>().ok());
+            let is_needed = |target: &Arch| {
+                Some(*target) == arch.exact() || !target.is_specific() && target.capability() > arch.capability()
+            };
+            return Ok(target.filter(is_needed).unwrap_or(arch));
         }
     }
     Ok(arch)
@@ -29,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_ptx_for_exactly_these_gpus_changes_the_architecture() {
+    fn only_ptx_for_exactly_these_gpus_or_later_ones_changes_the_architecture() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("k.ptx");
         let of = |target: &str, arch| {
@@ -40,5 +44,8 @@ mod tests {
         assert_eq!(of("sm_90a, debug", Arch::Compute90), Ok(Arch::Compute90a));
         assert_eq!(of("sm_90", Arch::Compute90), Ok(Arch::Compute90));
         assert_eq!(of("sm_90a", Arch::Compute100), Ok(Arch::Compute100));
+        assert_eq!(of("sm_80", Arch::Compute75), Ok(Arch::Compute80));
+        assert_eq!(of("sm_80", Arch::Compute90), Ok(Arch::Compute90));
+        assert_eq!(of("sm_90a", Arch::Compute75), Ok(Arch::Compute75));
     }
 }

@@ -32,10 +32,10 @@ const STAGES: u32 = 4;
 /// Parts of a stage: 32 bytes of the depth, as an instruction has.
 const STEPS: usize = (ROW / 32) as usize;
 
-/// Bit of `how`: rows of the first factor do not start at multiples of 16 bytes.
+/// Bit of `how`: the address of the first factor is not a multiple of 16 bytes.
 pub const A_UNALIGNED: u32 = 1;
 
-/// Bit of `how`: those of the second.
+/// Bit of `how`: that of the second is not.
 pub const B_UNALIGNED: u32 = 2;
 
 /// The part with `down` by `BLOCK / 32 / down` warps, of `m` and `n` blocks of 16 rows and columns.
@@ -46,7 +46,7 @@ const fn size(down: u32, m: usize, n: usize) -> Size {
     Size { rows, columns, shared: stages + ALIGNMENT }
 }
 
-/// Alignment of the stages: the swizzle is a function of the address within it.
+/// Alignment of the stages, so that units of a row lie in the banks that the swizzle means.
 const ALIGNMENT: u32 = 128;
 
 macro_rules! kernels {
@@ -62,10 +62,10 @@ macro_rules! kernels {
         ///
         /// # Safety
         /// [`BLOCK`] threads, one block for each part of the product, with its dynamic shared memory. `a` and `b` have
-        /// their elements, with rows `a_pitch` and `b_pitch` elements apart, `out` room for `m * n`, which overlap
-        /// nothing but, exactly, the addend; the other pointers are null or have their elements. Rows of `a` and `b`
-        /// start at multiples of 16 bytes; those of a small part's kernel need not, if `how` says so. A GPU of sm_80 or
-        /// later.
+        /// their elements, in rows of `a_pitch` and `b_pitch`, which are multiples of 16 bytes; what a row has beyond
+        /// its elements is zero. `out` has room for `m * n`, which overlap nothing but, exactly, the addend; the other
+        /// pointers are null or have their elements. `a` and `b` are multiples of 16 bytes; those of the kernel for
+        /// small parts need not be, if `how` says so. A GPU of sm_80 or later.
         #[kernel(
             for P in [F16, Bf16, Tf32, S8], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 1)
         )]

@@ -22,7 +22,7 @@ pub trait Factor: Precision {
     /// lanes with `lane / 4 = g`, lines `2 g` and `2 g + 1`.
     const INTERLEAVED: bool = false;
 
-    /// The number of [`offset`] for row `k` of a tile that lies across the depth.
+    /// The number of the swizzle for row `k` of a tile that lies across the depth.
     fn turn(k: u32) -> u32;
 
     /// Offset from which the lane loads its part of the 16 lines from `line` on, a multiple of 32, in such a tile with

@@ -14,7 +14,7 @@ pub const BLOCK: u32 = 256;
 pub const ROW: u32 = 64;
 
 /// What a thread copies of `LINES` lines of a factor, which lies across the depth if `ACROSS`: units of 16 bytes, one
-/// column of them. Only with `ANY` can rows start anywhere: around the branch for them, ptxas moves the sums from
+/// column of them. Only with `ANY` can units start anywhere: around the branch for them, ptxas moves the sums from
 /// registers to others.
 pub struct Source<P, const ACROSS: bool, const LINES: u32, const ANY: bool> {
     /// The thread's first unit in the matrix.
@@ -27,7 +27,7 @@ pub struct Source<P, const ACROSS: bool, const LINES: u32, const ANY: bool> {
     rows: u32,
     /// Elements of a row from the first of the thread's unit on; 0 if there are none.
     columns: u32,
-    /// Whether every unit starts at a multiple of 16 bytes.
+    /// Whether units start at multiples of 16 bytes.
     aligned: bool,
     precision: PhantomData<P>,
 }
@@ -71,11 +71,11 @@ impl<P: Factor, const ACROSS: bool, const LINES: u32, const ANY: bool> Source<P,
         }
     }
 
-    /// Starts the copy of the elements of the depth from `k` on; elements beyond the edges become zeros.
+    /// Starts the copy of the elements of the depth from `k` on; units beyond the edges become zeros.
     ///
     /// # Safety
-    /// The matrix has its elements; `stage` has room for [`Self::ROWS`] rows of [`Self::PITCH`] bytes, and no thread
-    /// accesses it until the copies have been waited for.
+    /// The matrix has its elements, in rows of whole units; `stage` has room for [`Self::ROWS`] rows of
+    /// [`Self::PITCH`] bytes, and no thread accesses it until the copies have been waited for.
     #[inline(always)]
     pub unsafe fn copy(&self, stage: SharedAddress, k: u32) {
         // What is left from the stage's first element of the depth on.
@@ -87,31 +87,32 @@ impl<P: Factor, const ACROSS: bool, const LINES: u32, const ANY: bool> Source<P,
             unroll!(i < (Self::ROWS / Self::NEXT) as usize => {
                 let down = i as u32 * Self::NEXT;
                 let from = from.wrapping_add(down as usize * self.pitch);
-                // SAFETY: the caller upholds this function's contract; the unit is read only inside the matrix, whose
-                // rows consist of whole units.
+                // SAFETY: the caller upholds this function's contract; the unit is read only inside the matrix.
                 unsafe { sm_80::copy(to.add(down * Self::PITCH), from, down < rows && columns > 0) };
             });
         } else {
             let mut down = 0;
             while down < Self::ROWS {
                 let from = from.wrapping_add(down as usize * self.pitch);
-                let there = if down < rows { columns.min(Self::WIDTH) } else { 0 };
-                // SAFETY: the caller upholds this function's contract; these elements are inside the matrix.
-                unsafe { to.add(down * Self::PITCH).store(unit::<P>(from, there)) };
+                // SAFETY: as above.
+                unsafe {
+                    let bits = if down < rows && columns > 0 { unit::<P>(from) } else { [0; 2] };
+                    to.add(down * Self::PITCH).store(bits);
+                }
                 down += Self::NEXT;
             }
         }
     }
 }
 
-/// A unit of which the first `there` elements are read and the others are zero.
+/// Reads a unit element by element.
 ///
 /// # Safety
-/// The elements are there.
+/// Its elements are there.
 #[inline(always)]
-unsafe fn unit<P: Factor>(from: *const u8, there: u32) -> [u64; 2] {
+unsafe fn unit<P: Factor>(from: *const u8) -> [u64; 2] {
     let (mut halves, mut i) = ([0; 2], 0);
-    while i < there {
+    while i < UNIT / P::SIZE {
         // SAFETY: the caller upholds this function's contract.
         let element: u32 = unsafe { *from.cast::<P::Bits>().add(i as usize) }.into();
         let bit = i * P::SIZE * 8;

@@ -27,17 +27,38 @@ pub const fn start_along<const RIGHT: bool>(pitch: u32, line: u32, lane: u32) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mma::{F16, Factor, S8, Tf32};
 
     #[test]
     fn eight_rows_have_different_banks() {
         for pitch in [64, 128, 256, 512, 1024] {
             for unit in 0..pitch / UNIT {
-                let mut banks: [u32; 8] = core::array::from_fn(|row| {
-                    let row = row as u32;
-                    offset(pitch, row, unit, row % 8) % BANKS / UNIT
-                });
-                banks.sort_unstable();
-                assert_eq!(banks, [0, 1, 2, 3, 4, 5, 6, 7], "{pitch} {unit}");
+                let banks = (0..8).map(|row| offset(pitch, row, unit, row % 8));
+                assert_eq!(all_units(banks), 0xff, "{pitch} {unit}");
+            }
+        }
+    }
+
+    /// A bit for each unit of the banks that an access of eight lanes needs.
+    fn all_units(offsets: impl Iterator<Item = u32>) -> u32 {
+        offsets.fold(0, |units, offset| units | 1 << (offset % BANKS / UNIT))
+    }
+
+    #[test]
+    fn lines_across_the_depth_have_different_banks() {
+        for (line, pitch) in [(0, 256), (32, 256), (64, 512)] {
+            for matrix in [0, 8, 16, 24] {
+                let lanes = |lane: u32| F16::start_across::<false>(pitch, line, matrix + lane);
+                assert_eq!(all_units((0..8).map(lanes)), 0xff, "f16 {line} {matrix}");
+            }
+            // All lanes read an element of four bytes each.
+            let lanes = |lane: u32| Tf32::start_across::<false>(2 * pitch, line, lane);
+            assert_eq!(all_units((0..32).map(lanes)), 0xff, "tf32 {line}");
+        }
+        for (line, pitch) in [(0, 64), (32, 64), (0, 128), (64, 128), (64, 256)] {
+            for matrix in [0, 8, 16, 24] {
+                let lanes = |lane: u32| S8::start_across::<false>(pitch, line, matrix + lane);
+                assert_eq!(all_units((0..8).map(lanes)), 0xff, "s8 {pitch} {line} {matrix}");
             }
         }
     }

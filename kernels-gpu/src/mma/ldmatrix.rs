@@ -68,7 +68,7 @@ pub unsafe fn mma_ldmatrix<P: Factor>(a: *const u8, b: *const u8, c: *mut u8, m:
     unsafe { store(&sums, c, [m, n], [row + down, column + across]) };
 }
 
-/// What `load` loads of 32 lines, 16 at a time.
+/// Loads 32 lines, 16 with each call of `load`.
 ///
 /// # Safety
 /// That of `load`.

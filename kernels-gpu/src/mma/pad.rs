@@ -1,4 +1,4 @@
-//! Copies a matrix so that its rows start at multiples of 128 bytes: asynchronous copies want 16.
+//! Copies a matrix so that its rows start at multiples of 128 bytes: asynchronous copies require multiples of 16.
 
 use crate::tensor::mixed::pad::{self, copy_rows};
 use cuda_std::prelude::*;

@@ -31,7 +31,7 @@ impl<P: Factor, const ACROSS: bool, const RIGHT: bool> Registers<P, ACROSS, RIGH
         Part { tile, pitch, start, block: block as u32, row: step * P::STEP, precision }
     }
 
-    /// Its place in a block of lines that lie along the depth.
+    /// The lane's place in a block of lines that lie along the depth.
     #[inline(always)]
     fn along(&self, tile: SharedAddress, block: usize, step: u32) -> SharedAddress {
         tile.add((self.start ^ (step * 32)) + block as u32 * 16 * self.pitch)

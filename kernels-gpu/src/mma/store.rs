@@ -22,8 +22,8 @@ pub const fn room(n: usize) -> u32 {
     COPY_ROWS * n as u32 * 16 * size_of::<u32>() as u32
 }
 
-/// Stores a warp's sums from `row` and `column` on. `A` and `B`: whether the lines of the factor came by
-/// [`Factor::across`], and lie in its order.
+/// Stores a warp's sums from `row` and `column` on. `A` and `B`: whether the factor lies across the depth, so that its
+/// lines may be in the order of [`Factor::INTERLEAVED`].
 ///
 /// # Safety
 /// All lanes of the warp call it together. `at` is the warp's, [`room`] bytes; the product has room.

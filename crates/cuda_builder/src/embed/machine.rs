@@ -74,26 +74,33 @@ pub fn machine_code(artifacts: &[Artifact], archs: &[Arch], cache: &Cache) -> Re
     }
 }
 
-/// Of each module, the newest PTX that runs on `arch`.
+/// Of each module, the newest PTX that runs on `arch`; nothing of modules that only later GPUs run, if there are
+/// others.
 fn sources(artifacts: &[Artifact], arch: Arch) -> Result<Vec<&Artifact>, Error> {
     let runs = |artifact: &&Artifact| {
         let general = !artifact.arch.is_specific() && artifact.arch.capability() <= arch.capability();
         artifact.arch == arch || Some(artifact.arch) == arch.exact() || general
     };
+    let is_later = |artifact: &Artifact| !artifact.arch.is_specific() && artifact.arch.capability() > arch.capability();
     let mut found: Vec<&Artifact> = Vec::new();
+    let mut missing = None;
     for artifact in artifacts {
-        let best = artifacts.iter().filter(runs).filter(|other| other.module == artifact.module);
-        let best = best.max_by_key(|other| (other.arch.capability(), other.arch == arch)).ok_or_else(|| {
-            Error::Options(format!(
-                "machine code for {arch} needs PTX of {arch} or older, and {} has none: add it by `archs`",
-                artifact.module
-            ))
-        })?;
-        if !found.iter().any(|other| other.module == best.module) {
-            found.push(best);
+        let mut of_module = artifacts.iter().filter(|other| other.module == artifact.module);
+        let best = of_module.clone().filter(runs).max_by_key(|other| (other.arch.capability(), other.arch == arch));
+        match best {
+            Some(best) if found.iter().any(|other| other.module == best.module) => {}
+            Some(best) => found.push(best),
+            None if of_module.any(is_later) => missing = missing.or(Some((artifact, true))),
+            None => missing = Some((artifact, false)),
         }
     }
-    Ok(found)
+    match missing {
+        Some((artifact, may_miss)) if !may_miss || found.is_empty() => Err(Error::Options(format!(
+            "machine code for {arch} needs PTX of {arch} or older, and {} has none: add it by `archs`",
+            artifact.module
+        ))),
+        _ => Ok(found),
+    }
 }
 
 fn calls_through_pointers(ptx: &Path) -> Result<bool, Error> {
@@ -204,6 +211,11 @@ mod tests {
         let of_exact = |arch| sources(&exact, arch).map(|found| found[0].arch).map_err(|error| error.to_string());
         assert_eq!(of_exact(Arch::Compute90), Ok(Arch::Compute90a), "a GPU of sm_90 runs it");
         assert_eq!(of_exact(Arch::Compute100), Ok(Arch::Compute75));
+        let later = [artifact(Arch::Compute75, "sum"), artifact(Arch::Compute80, "mma")];
+        let of_later = |arch| sources(&later, arch).map(|found| found.len()).map_err(|error| error.to_string());
+        assert_eq!((of_later(Arch::Compute75), of_later(Arch::Compute86)), (Ok(1), Ok(2)));
+        let earlier = [artifact(Arch::Compute75, "sum"), artifact(Arch::Compute90a, "mma")];
+        assert!(sources(&earlier, Arch::Compute100).is_err(), "no PTX of `mma` runs on later GPUs");
         let refusal: Result<Vec<(&str, Arch)>, String> = of(Arch::Compute70);
         let reason = "machine code for sm_70 needs PTX of sm_70 or older, and sum has none: add it by `archs`";
         assert_eq!(refusal, Err(reason.to_owned()));

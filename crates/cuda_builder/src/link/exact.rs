@@ -1,6 +1,6 @@
-//! Modules whose instructions need another target than the build's. Instructions of exactly one GPU: the PTX is for
-//! `sm_90a`, in a build for `sm_90`. Those that came with sm_80: it is for sm_80, in a build for an earlier
-//! architecture. And those of a later PTX ISA than the build's.
+//! The target of modules whose instructions need another than the build's. With instructions of exactly one GPU, the
+//! PTX is for `sm_90a` in a build for `sm_90`; with those that came with sm_80, it is for sm_80 in a build for an
+//! earlier architecture; with those of a later PTX ISA than the build's, it is of that version.
 
 use crate::arch::Arch;
 
@@ -9,7 +9,8 @@ use crate::arch::Arch;
 const INSTRUCTIONS: [&str; 4] = ["wgmma.mma_async.", "wgmma.fence.", "setmaxnreg.dec.", "setmaxnreg.inc."];
 
 /// The starts of instructions that came with sm_80 and that kernels contain whatever the build is for.
-const SINCE_SM_80: [&str; 2] = ["mma.sync.aligned.m16n8k", "cp.async.cg."];
+const SINCE_SM_80: [&str; 4] =
+    ["mma.sync.aligned.m16n8k", "cp.async.cg.", "cp.async.commit_group", "cp.async.wait_group"];
 
 /// The starts of instructions that came with PTX ISA 8.0.
 const SINCE_8_0: [&str; 4] =
@@ -55,6 +56,11 @@ mod tests {
         let uses = "  call { float } asm \"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {$0}\", \"=r\"()\n";
         let none = "  call void asm sideeffect \"bar.sync 0;\", \"\"()\n";
         assert_eq!((arch(uses, Arch::Compute75), arch(none, Arch::Compute75)), (Arch::Compute80, Arch::Compute75));
+        for copies in ["cp.async.cg.shared.global [$0], [$1], 16;", "cp.async.commit_group;", "cp.async.wait_group 1;"]
+        {
+            let uses = format!("  call void asm sideeffect \"{copies}\", \"r,l\"()\n");
+            assert_eq!(arch(&uses, Arch::Compute75), Arch::Compute80, "{copies}");
+        }
         assert_eq!((arch(uses, Arch::Compute80), arch(uses, Arch::Compute90)), (Arch::Compute80, Arch::Compute90));
     }
 

@@ -129,10 +129,14 @@ impl<T: Factor<O> + Launchers, O: Scalar> Ladder for Warps<T, O> {
         let output = rung.uninit::<O>(sizes.m * sizes.n, "c")?;
         let additions = additions::<T>(sizes.k);
         let Planned::Here((launcher, tile)) = *rung.kernel else {
-            let plan = mixed_matmul::Plan::<T, O, _>::of_warps(&rung.device, sizes)?;
+            let plan = mixed_matmul::Plan::<T, O, _>::of_warps(&rung.device, sizes, None)?;
             return run(launches(plan.prepare([a, b], &output)?, &output, &result).with_depth(additions));
         };
+        // The kernels count the depth in 32 bits, in steps of up to 64.
         let [m, n, k] = for_kernels(&sizes)?;
+        if k > u32::MAX - 64 {
+            return Err(Error::Usage(format!("`{}` takes sums of up to 2^32 - 65 products, not {k}", rung.name)));
+        }
         let tiles = u64::from(m.div_ceil(tile)) * u64::from(n.div_ceil(tile));
         let grid = require_grid(tiles, &format!("a product of {m}x{n}"), "multiply in parts")?;
         // SAFETY: the buffers live as long as the plan, and these are their bytes.

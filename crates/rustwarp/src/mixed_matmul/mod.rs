@@ -39,8 +39,8 @@ use crate::launch::Launch;
 use crate::matmul::{Sizes, elements};
 use crate::ptx::library;
 pub use epilogue::{Activation, Epilogue};
-use factor::TILES;
 pub use factor::{Factor, Kernel, Operand, WarpKernel};
+use factor::{TILES, WARP_TILES};
 use std::marker::PhantomData;
 use warpgroups::Warpgroups;
 use warps::Warps;
@@ -53,6 +53,11 @@ pub fn supports(info: &DeviceInfo) -> bool {
 /// Whether a device has the kernels for warpgroups.
 fn has_warpgroups(info: &DeviceInfo) -> bool {
     info.sm.is_none_or(|sm| sm == 90) && tile::fit(&TILES, info)
+}
+
+/// Whether single warps compute products of these sizes.
+fn by_warps<T: Operand>(info: &DeviceInfo, sizes: Sizes) -> bool {
+    T::WARP_KERNELS.is_some() && warps::supports(info) && (!has_warpgroups(info) || warps::pay::<T>(sizes))
 }
 
 /// The sizes as the kernels take them: `m`, `n` and `k`.
@@ -109,26 +114,30 @@ pub struct Plan<T, O = T, H: Handle = Device> {
     types: PhantomData<fn(T) -> O>,
 }
 
-/// Who multiplies.
+/// How the product is computed.
 enum Way<H: Handle> {
-    /// Warpgroups, or without tensor cores each thread.
+    /// By warpgroups, or without tensor cores by each thread.
     Warpgroups(Warpgroups<H>),
-    /// Single warps.
+    /// By single warps.
     Warps(Warps<H>),
 }
 
 impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
+    /// Number of the parts of a product that blocks of single warps compute.
+    #[doc(hidden)]
+    pub const WARP_TILES: usize = WARP_TILES.len();
+
     /// Plans products of these sizes.
     ///
     /// # Errors
     /// [`Error::Argument`] for sizes from 2^31 - 512 on, which tensor maps do not have, [`Error::OutOfMemory`] if the
     /// device has too little memory for copies of the factors that need one.
     pub fn new(device: &H, sizes: Sizes) -> Result<Self> {
-        let info = device.backend().info();
-        if T::WARP_KERNELS.is_some() && warps::supports(info) && (!has_warpgroups(info) || warps::pay::<T>(sizes)) {
-            return Self::of_warps(device, sizes);
+        if by_warps::<T>(device.backend().info(), sizes) {
+            Self::of_warps(device, sizes, None)
+        } else {
+            Self::of_warpgroups(device, sizes)
         }
-        Self::of_warpgroups(device, sizes)
     }
 
     /// Plans products by warpgroups, or on devices without them by each thread.
@@ -141,13 +150,14 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
         Ok(Self { device: device.clone(), sizes, way, types: PhantomData })
     }
 
-    /// Plans products by single warps, also where warpgroups are faster.
+    /// Plans products by single warps, also where warpgroups are faster; `tile`, below [`Plan::WARP_TILES`], selects
+    /// the part of the product that a block computes.
     ///
     /// # Errors
     /// Those of [`Plan::new`], and [`Error::Argument`] for F8E4M3 and for devices that cannot.
     #[doc(hidden)]
-    pub fn of_warps(device: &H, sizes: Sizes) -> Result<Self> {
-        let way = Way::Warps(Warps::new::<T>(device, sizes)?);
+    pub fn of_warps(device: &H, sizes: Sizes, tile: Option<usize>) -> Result<Self> {
+        let way = Way::Warps(Warps::new::<T>(device, sizes, tile)?);
         Ok(Self { device: device.clone(), sizes, way, types: PhantomData })
     }
 
@@ -248,5 +258,32 @@ impl Device {
         let (a, b) = (a.into(), b.into());
         a.require_on(self, "A")?;
         mixed_matmul(a, b, sizes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::simulator;
+
+    #[test]
+    fn single_warps_compute_where_warpgroups_cannot_or_would_copy() {
+        let gpu = |sm, kib: u32| DeviceInfo { sm: Some(sm), max_shared: kib << 10, ..simulator() };
+        let sizes = |m, n, k| Sizes { m, n, k, ..Sizes::default() };
+        let cube = sizes(1024, 1024, 1024);
+        for (sm, kib, expected) in
+            [(75, 64, false), (80, 163, true), (86, 99, true), (90, 227, false), (100, 227, true), (120, 99, true)]
+        {
+            let info = gpu(sm, kib);
+            assert_eq!(by_warps::<half::bf16>(&info, cube), expected, "{sm}");
+            assert_eq!(by_warps::<f32>(&info, cube), expected, "{sm}");
+            assert_eq!(by_warps::<i8>(&info, cube), expected || sm == 90, "{sm}");
+            assert!(!by_warps::<float8::F8E4M3>(&info, cube), "{sm}");
+            assert_eq!(supports(&info), sm >= 80, "{sm}");
+        }
+        let along = Sizes { transposed: [false, true], ..cube };
+        assert!(!by_warps::<i8>(&gpu(90, 227), along), "no copy is needed");
+        assert!(!by_warps::<i8>(&gpu(90, 227), sizes(4096, 16, 16384)), "the copy is small");
+        assert!(!by_warps::<half::f16>(&simulator(), cube), "the simulator has warpgroups");
     }
 }

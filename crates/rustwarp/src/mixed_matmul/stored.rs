@@ -10,10 +10,6 @@ use cuda_std::memory::TensorMap;
 use kernels_gpu::mma::pad::mma_pad;
 use kernels_gpu::tensor::mixed::{ROW, pad, turn};
 
-/// Least number of multiplications for which a copy of a factor with rows of whole cache lines costs less than it saves
-/// (`docs/results/h200`).
-const COPY_PAYS: u128 = 1 << 32;
-
 /// Blocks that copy a factor: enough to fill any GPU, each with several rows or tiles.
 const COPY_BLOCKS: u64 = 4096;
 
@@ -41,13 +37,12 @@ pub struct Request {
     pub depth: u32,
     /// Whether neighbours in memory belong to different lines.
     pub across: bool,
-    /// Lines of a tile.
+    /// Lines of a box of its map; 0 without one.
     pub tile: u32,
-    /// The product's number of multiplications, on devices with tensor cores; 0 if only rows that do not start at
-    /// multiples of 16 bytes need a copy.
-    pub multiplications: Option<u128>,
-    /// Whether tensor cores read the factor in either storage order.
-    pub either: bool,
+    /// Whether it is copied to lie along the depth if it lies across.
+    pub turns: bool,
+    /// Number of bytes of which its rows have a multiple, or are copied to have one; `None` if any length will do.
+    pub multiple: Option<u32>,
 }
 
 /// The family with the kernels that make the copy.
@@ -65,14 +60,11 @@ impl<H: Handle> Stored<H> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has too little memory for the copy.
     pub fn new<T: Scalar>(device: &H, request: &Request) -> Result<Self> {
-        let Request { lines, depth, across, tile, multiplications, either } = *request;
+        let Request { lines, depth, across, tile, turns, multiple } = *request;
         let size = size_of::<T>() as u32;
-        let turned = across && !either && multiplications.is_some();
+        let turned = across && turns;
         let (rows, columns) = if across && !turned { (depth, lines) } else { (lines, depth) };
-        let bytes = |multiple: u32| columns.is_multiple_of(multiple / size);
-        // Copies of boxes whose rows are not whole cache lines take twice the time.
-        let fits = |all: u128| bytes(if all >= COPY_PAYS { pad::LINE } else { pad::UNIT });
-        let needed = turned || multiplications.is_some_and(|all| !fits(all));
+        let needed = turned || multiple.is_some_and(|multiple| !columns.is_multiple_of(multiple / size));
         let units = columns.div_ceil(pad::LINE / size) as usize * (pad::LINE / pad::UNIT) as usize;
         let units = elements(rows as usize, units)?;
         let copy = (needed && units > 0).then(|| Memory::uninit(device.clone(), units, "a factor with longer rows"));

@@ -16,6 +16,10 @@ use kernels_gpu::tensor::mixed::problem::{A_ACROSS, B_ACROSS, BY_ELEMENTS, PLAIN
 use kernels_gpu::tensor::mixed::product::BLOCK;
 use kernels_gpu::tensor::mixed::{COPY_ROWS, pad};
 
+/// Least number of multiplications for which a copy of a factor with rows of whole cache lines costs less than it saves
+/// (`docs/results/h200`).
+const COPY_PAYS: u128 = 1 << 32;
+
 /// A plan.
 pub struct Warpgroups<H: Handle> {
     /// `m`, `n`, `k`.
@@ -44,8 +48,11 @@ impl<H: Handle> Warpgroups<H> {
         let tiles = tile::count(rows, columns, size);
         let (blocks, elements) = (u64::from(info.multiprocessors), u64::from(rows) * u64::from(columns));
         let [across_a, across_b] = [transposed[0], !transposed[1]];
-        let multiplications = tensor.then(|| u128::from(elements).saturating_mul(depth.into()));
-        let factor = |lines, across, tile| Request { lines, depth, across, tile, multiplications, either: T::EITHER };
+        // Copies of boxes whose rows are not whole cache lines take twice the time.
+        let large = u128::from(elements).saturating_mul(depth.into()) >= COPY_PAYS;
+        let multiple = tensor.then_some(if large { pad::LINE } else { pad::UNIT });
+        let factor =
+            |lines, across, tile| Request { lines, depth, across, tile, turns: tensor && !T::EITHER, multiple };
         let order = if T::EITHER { usize::from(across_a) * 2 + usize::from(across_b) } else { 0 };
         let orders = (u32::from(across_a) * A_ACROSS) | (u32::from(across_b) * B_ACROSS);
         Ok(Self {

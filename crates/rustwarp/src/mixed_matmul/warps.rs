@@ -11,21 +11,23 @@ use crate::launch::{Launch, require_grid};
 use crate::matmul::Sizes;
 use cuda_std::launch::{Ptr, PtrMut};
 use kernels_gpu::mma::best::{A_UNALIGNED, B_UNALIGNED, BLOCK};
+use kernels_gpu::tensor::mixed::pad;
+use std::ops::RangeInclusive;
 
 /// Whether a device has the kernels.
 pub fn supports(info: &DeviceInfo) -> bool {
     info.sm.is_none_or(|sm| sm >= 80) && tile::fit(&WARP_TILES, info)
 }
 
-/// Largest number of multiplications of bytes for which single warps, which read factors in either storage order, take
-/// less time than warpgroups and the copy of a factor: 2048x2048x2048 (`docs/results/h200/2026-11-26-mma.txt`).
-const COPY_COSTS: u128 = 1 << 33;
+/// Rows, columns and lengths of sums of products of bytes for which single warps, which read factors in either storage
+/// order, take less time than warpgroups and the copy of a factor (`docs/results/h200/2026-11-26-mma.txt`).
+const COPY_COSTS: RangeInclusive<usize> = 512..=2048;
 
 /// Whether single warps are faster than warpgroups.
 pub fn pay<T: Operand>(sizes: Sizes) -> bool {
     let Sizes { m, n, k, transposed } = sizes;
     let turned = !T::EITHER && (transposed[0] || !transposed[1]);
-    size_of::<T>() == 1 && turned && (m as u128 * n as u128).saturating_mul(k as u128) <= COPY_COSTS
+    size_of::<T>() == 1 && turned && [m, n, k].iter().all(|n| COPY_COSTS.contains(n))
 }
 
 /// A plan.
@@ -38,16 +40,16 @@ pub struct Warps<H: Handle> {
 }
 
 impl<H: Handle> Warps<H> {
-    /// Plans products of these sizes.
+    /// Plans products of these sizes, by this number of [`WARP_TILES`] or the fastest.
     ///
     /// # Errors
     /// [`Error::Argument`] for sizes from 2^31 - 512 on, and for types and devices without kernels,
     /// [`Error::OutOfMemory`] if the device has too little memory for copies of the factors that need one.
-    pub fn new<T: Operand>(device: &H, sizes: Sizes) -> Result<Self> {
+    pub fn new<T: Operand>(device: &H, sizes: Sizes, tile: Option<usize>) -> Result<Self> {
         let info = device.backend().info();
         let (Some(kernels), true) = (T::WARP_KERNELS, supports(info)) else {
             let what = format!("single warps do not multiply {} on {}", T::DTYPE, info.name);
-            return Err(Error::Argument(format!("{what}: use another type, or a GPU of compute capability 8.0")));
+            return Err(Error::Argument(format!("{what}: use f16, bf16, f32 or i8, on a GPU of sm_80 or later")));
         };
         let [across_a, across_b] = [sizes.transposed[0], !sizes.transposed[1]];
         let sizes @ [rows, columns, depth] = for_kernels(sizes)?;
@@ -58,15 +60,14 @@ impl<H: Handle> Warps<H> {
             Ok((kernel, Shape::linear(blocks, BLOCK).with_shared(size.shared)))
         };
         let factor = |lines, across| {
-            Stored::new::<T>(device, &Request { lines, depth, across, tile: 0, multiplications: Some(0), either: true })
+            let multiple = Some(pad::UNIT);
+            Stored::new::<T>(device, &Request { lines, depth, across, tile: 0, turns: false, multiple })
         };
+        let fastest = || tile::fastest(&WARP_TILES, rows, columns, info.multiprocessors);
         Ok(Self {
             sizes,
             factors: [factor(rows, across_a)?, factor(columns, across_b)?],
-            kernels: [
-                kernel(tile::fastest(&WARP_TILES, rows, columns, info.multiprocessors))?,
-                kernel(WARP_TILES.len() - 1)?,
-            ],
+            kernels: [kernel(tile.unwrap_or_else(fastest))?, kernel(WARP_TILES.len() - 1)?],
         })
     }
 
