@@ -39,9 +39,11 @@ pub unsafe fn fill<P: Factor>(tile: *mut u128, lines: Lines<P>, [line, k]: [u32;
     let mut round = 0;
     while round < TILE * ROW / 16 / BLOCK {
         let index = round * BLOCK + thread::thread_idx_x();
-        // Neighbours in memory are read by neighbouring threads.
+        // Bytes that are neighbours in memory are read by neighbouring threads; wider elements lose more by the bank
+        // conflicts of such stores than they gain (`docs/results/h200/2026-11-26-mma.txt`).
+        let lines_first = lines.across() && P::SIZE == 1;
         let [row, unit] =
-            if lines.across() { [index % TILE, index / TILE] } else { [index / (ROW / 16), index % (ROW / 16)] };
+            if lines_first { [index % TILE, index / TILE] } else { [index / (ROW / 16), index % (ROW / 16)] };
         let mut bits = 0;
         unroll!(i < 4 => {
             let at = k + (unit * 16 + i as u32 * 4) / P::SIZE;
