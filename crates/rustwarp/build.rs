@@ -95,18 +95,18 @@ fn compiled(out: &Path) -> Result<Vec<PathBuf>> {
     Ok(packed.into_iter().map(|file| file.path).collect())
 }
 
-/// The expression for a file `FAMILY.ARCH.ptx.gz` or `FAMILY.ARCH.cubin.gz`.
+/// The expressions for a file `FAMILY.ARCH.ptx.gz`, with one `ARCH` or several, or `FAMILY.ARCH.cubin.gz`.
 fn image(path: &Path) -> Result<String> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let parts: Vec<&str> = name.split('.').collect();
-    let code = match parts[..] {
-        [_, _, "ptx", "gz"] => "Ptx",
-        [_, _, "cubin", "gz"] => "Machine",
+    let (archs, code) = match &parts[..] {
+        [_, archs @ .., "ptx", "gz"] if !archs.is_empty() => (archs, "Ptx"),
+        [_, arch, "cubin", "gz"] => (std::slice::from_ref(arch), "Machine"),
         _ => return Err(format!("{}: not a file of `cargo xtask embed`", path.display()).into()),
     };
-    let arch = parts[1];
-    Ok(format!(
-        "    crate::ptx::Packed {{ arch: {arch:?}, code: crate::ptx::Code::{code}, bytes: include_bytes!({:?}) }},\n",
-        path.display().to_string()
-    ))
+    let image = |arch: &&str| {
+        let bytes = format!("include_bytes!({:?})", path.display().to_string());
+        format!("    crate::ptx::Packed {{ arch: {arch:?}, code: crate::ptx::Code::{code}, bytes: {bytes} }},\n")
+    };
+    Ok(archs.iter().map(image).collect())
 }

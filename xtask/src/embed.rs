@@ -5,6 +5,7 @@
 //! the PTX in `target/ptx`.
 
 use std::{
+    collections::BTreeSet,
     fs,
     hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
@@ -52,13 +53,14 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let place = folder().join(STAMP);
     fs::write(&place, stamp).with_context(|| format!("cannot write {}", place.display()))?;
     let mut bytes = 0;
-    for image in &packed {
-        bytes += image.path.metadata().with_context(|| format!("cannot read {}", image.path.display()))?.len();
+    let files: BTreeSet<_> = packed.into_iter().map(|image| image.path).collect();
+    for path in &files {
+        bytes += path.metadata().with_context(|| format!("cannot read {}", path.display()))?.len();
     }
     println!(
         "{}: {} files, {:.1} MiB; programs that are built from now on contain the families that they use",
         folder().display(),
-        packed.len(),
+        files.len(),
         bytes as f64 / f64::from(1 << 20)
     );
     Ok(ExitCode::SUCCESS)

@@ -29,7 +29,8 @@ pub struct Packed {
     pub arch: Arch,
     /// Whether it is machine code.
     pub machine_code: bool,
-    /// Path of the file: `<module>.<arch>.ptx.gz` or `<module>.<arch>.cubin.gz`.
+    /// Path of the file: `<module>.<arch>.ptx.gz` or `<module>.<arch>.cubin.gz`. PTX that differs by its target alone
+    /// is one file for several architectures, `<module>.<arch>.<arch>.ptx.gz`.
     pub path: PathBuf,
 }
 
@@ -39,18 +40,54 @@ pub struct Packed {
 /// [`Error::Io`] if a file cannot be read or written.
 pub fn pack(artifacts: &[Artifact], codes: &[MachineCode], folder: &Path) -> Result<Vec<Packed>, Error> {
     fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-    let ptx = artifacts.iter().map(|ptx| (&ptx.module, ptx.arch, false, &ptx.ptx));
-    let codes = codes.iter().map(|code| (&code.module, code.arch, true, &code.cubin));
-    ptx.chain(codes)
-        .map(|(module, arch, machine_code, from)| {
-            let kind = if machine_code { "cubin" } else { "ptx" };
-            let path = folder.join(format!("{module}.{arch}.{kind}.gz"));
-            let contents = fs::read(from).map_err(Error::io("read", from))?;
-            let contents = if machine_code { contents } else { without_layout(contents) };
-            compress(&contents, &path)?;
-            Ok(Packed { module: module.clone(), arch, machine_code, path })
-        })
-        .collect()
+    let mut packed = Vec::new();
+    for Shared { module, archs, contents } in shared(artifacts)? {
+        let names: String = archs.iter().map(|arch| format!("{arch}.")).collect();
+        let path = folder.join(format!("{module}.{names}ptx.gz"));
+        compress(&contents, &path)?;
+        let image = |arch| Packed { module: module.to_owned(), arch, machine_code: false, path: path.clone() };
+        packed.extend(archs.into_iter().map(image));
+    }
+    for MachineCode { module, arch, cubin } in codes {
+        let path = folder.join(format!("{module}.{arch}.cubin.gz"));
+        compress(&fs::read(cubin).map_err(Error::io("read", cubin))?, &path)?;
+        packed.push(Packed { module: module.clone(), arch: *arch, machine_code: true, path });
+    }
+    Ok(packed)
+}
+
+/// PTX that serves several architectures.
+struct Shared<'a> {
+    module: &'a str,
+    /// In order; the contents are for the first.
+    archs: Vec<Arch>,
+    contents: Vec<u8>,
+}
+
+/// The PTX of these modules without layout, each text once.
+fn shared(artifacts: &[Artifact]) -> Result<Vec<Shared<'_>>, Error> {
+    let mut artifacts: Vec<&Artifact> = artifacts.iter().collect();
+    artifacts.sort_by_key(|artifact| artifact.arch);
+    let mut files: Vec<Shared<'_>> = Vec::new();
+    for Artifact { module, arch, ptx, .. } in artifacts {
+        let contents = without_layout(fs::read(ptx).map_err(Error::io("read", ptx))?);
+        let is_same = |file: &&mut Shared<'_>| {
+            // What only one GPU runs is not what an earlier one runs, even if it is the same text.
+            let general = !arch.is_specific() && !file.archs[0].is_specific();
+            file.module == module && general && without_target(&file.contents) == without_target(&contents)
+        };
+        match files.iter_mut().find(is_same) {
+            Some(file) if file.archs.contains(arch) => {}
+            Some(file) => file.archs.push(*arch),
+            None => files.push(Shared { module, archs: vec![*arch], contents }),
+        }
+    }
+    Ok(files)
+}
+
+/// The lines of PTX that do not name its target.
+fn without_target(ptx: &[u8]) -> Vec<&[u8]> {
+    ptx.split(|byte| *byte == b'\n').filter(|line| !line.starts_with(b".target")).collect()
 }
 
 /// PTX without indentation, and without what LLVM writes at each position of the line table beside the directive: a
@@ -138,5 +175,43 @@ mod tests {
         let expression = expression(&packed);
         assert_eq!(expression.matches("::rustwarp::ptx::Packed").count(), 2);
         assert!(expression.contains("{ arch: \"sm_90\", code: ::rustwarp::ptx::Code::Machine, bytes: include_bytes!("));
+    }
+
+    #[test]
+    fn ptx_that_differs_by_its_target_alone_is_one_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let artifact = |arch: Arch, module: &str, body: &str| {
+            let ptx = folder.path().join(format!("{module}.{arch}.ptx"));
+            fs::write(&ptx, format!(".version 8.0\n.target {arch}\n{body}\n")).expect("a file");
+            Artifact { arch, module: module.to_owned(), ptx, llvm_ir: None, bitcode: None, fresh: true }
+        };
+        let artifacts = [
+            artifact(Arch::Compute90, "same", "ret;"),
+            artifact(Arch::Compute75, "same", "ret;"),
+            artifact(Arch::Compute75, "other", "ret;"),
+            artifact(Arch::Compute90, "other", "trap;"),
+            artifact(Arch::Compute75, "exact", "ret;"),
+            artifact(Arch::Compute90a, "exact", "ret;"),
+        ];
+        let packed = pack(&artifacts, &[], &folder.path().join("packed")).expect("packed");
+        let mut found: Vec<_> = packed
+            .iter()
+            .map(|image| (image.path.file_name().expect("a name").to_string_lossy(), image.arch))
+            .collect();
+        found.sort();
+        let expected = [
+            ("exact.sm_75.ptx.gz", Arch::Compute75),
+            ("exact.sm_90a.ptx.gz", Arch::Compute90a),
+            ("other.sm_75.ptx.gz", Arch::Compute75),
+            ("other.sm_90.ptx.gz", Arch::Compute90),
+            ("same.sm_75.sm_90.ptx.gz", Arch::Compute75),
+            ("same.sm_75.sm_90.ptx.gz", Arch::Compute90),
+        ];
+        assert_eq!(found, expected.map(|(name, arch)| (name.into(), arch)));
+        let mut text = String::new();
+        let same = packed.iter().find(|image| image.module == "same").expect("the module");
+        let bytes = fs::read(&same.path).expect("a file");
+        flate2::read::GzDecoder::new(&*bytes).read_to_string(&mut text).expect("gzip");
+        assert!(text.contains(".target sm_75"), "the earliest GPU runs it: {text}");
     }
 }
