@@ -46,7 +46,7 @@ fn packed(folder: &Path) -> Result<Vec<PathBuf>> {
     for entry in fs::read_dir(folder)? {
         paths.push(fs::canonicalize(entry?.path())?);
     }
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "gz"));
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "br"));
     Ok(paths)
 }
 
@@ -95,18 +95,14 @@ fn compiled(out: &Path) -> Result<Vec<PathBuf>> {
     Ok(packed.into_iter().map(|file| file.path).collect())
 }
 
-/// The expressions for a file `FAMILY.ARCH.ptx.gz`, with one `ARCH` or several, or `FAMILY.ARCH.cubin.gz`.
+/// The expression for a file `FAMILY.ARCH.ptx.br` or `FAMILY.ARCH.cubin.br`.
 fn image(path: &Path) -> Result<String> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let parts: Vec<&str> = name.split('.').collect();
-    let (archs, code) = match &parts[..] {
-        [_, archs @ .., "ptx", "gz"] if !archs.is_empty() => (archs, "Ptx"),
-        [_, arch, "cubin", "gz"] => (std::slice::from_ref(arch), "Machine"),
+    let (arch, code) = match name.split('.').collect::<Vec<_>>()[..] {
+        [_, arch, "ptx", "br"] => (arch, "Ptx"),
+        [_, arch, "cubin", "br"] => (arch, "Machine"),
         _ => return Err(format!("{}: not a file of `cargo xtask embed`", path.display()).into()),
     };
-    let image = |arch: &&str| {
-        let bytes = format!("include_bytes!({:?})", path.display().to_string());
-        format!("    crate::ptx::Packed {{ arch: {arch:?}, code: crate::ptx::Code::{code}, bytes: {bytes} }},\n")
-    };
-    Ok(archs.iter().map(image).collect())
+    let bytes = format!("include_bytes!({:?})", path.display().to_string());
+    Ok(format!("    crate::ptx::Packed {{ arch: {arch:?}, code: crate::ptx::Code::{code}, bytes: {bytes} }},\n"))
 }

@@ -5,7 +5,6 @@
 //! the PTX in `target/ptx`.
 
 use std::{
-    collections::BTreeSet,
     fs,
     hash::{DefaultHasher, Hash, Hasher},
     path::{Path, PathBuf},
@@ -53,14 +52,14 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let place = folder().join(STAMP);
     fs::write(&place, stamp).with_context(|| format!("cannot write {}", place.display()))?;
     let mut bytes = 0;
-    let files: BTreeSet<_> = packed.into_iter().map(|image| image.path).collect();
-    for path in &files {
+    for image in &packed {
+        let path = &image.path;
         bytes += path.metadata().with_context(|| format!("cannot read {}", path.display()))?.len();
     }
     println!(
         "{}: {} files, {:.1} MiB; programs that are built from now on contain the families that they use",
         folder().display(),
-        files.len(),
+        packed.len(),
         bytes as f64 / f64::from(1 << 20)
     );
     Ok(ExitCode::SUCCESS)
@@ -113,7 +112,7 @@ pub fn remove() -> Result<()> {
     let entries = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
     for entry in entries {
         let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "gz") || path.ends_with(STAMP) {
+        if path.extension().is_some_and(|extension| extension == "br") || path.ends_with(STAMP) {
             fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
         }
     }

@@ -4,9 +4,7 @@ use super::arch::{Advice, Arch, choose};
 use super::image::{Image, load_first};
 use crate::backend::{Backend, Module};
 use crate::error::{Error, Result};
-use flate2::read::GzDecoder;
 use std::fmt;
-use std::io::Read;
 use std::path::Path;
 
 /// One module's kernels, for several architectures, as [`kernels!`](crate::kernels) includes them in a program.
@@ -28,7 +26,7 @@ pub struct Packed {
     pub arch: &'static str,
     /// What it is.
     pub code: Code,
-    /// The gzip of the image.
+    /// The image as a brotli stream.
     pub bytes: &'static [u8],
 }
 
@@ -140,8 +138,8 @@ impl Packed {
         };
         let path = Path::new("in the program").join(self.arch).join(format!("{module}.{extension}"));
         let mut bytes = Vec::new();
-        match GzDecoder::new(self.bytes).read_to_end(&mut bytes) {
-            Ok(_) => Ok(Image { path, bytes }),
+        match brotli_decompressor::BrotliDecompress(&mut &self.bytes[..], &mut bytes) {
+            Ok(()) => Ok(Image { path, bytes }),
             Err(error) => Err(Error::BadPtx(format!("{}: {error}: build the program again", path.display()))),
         }
     }
@@ -193,7 +191,7 @@ mod tests {
 
     #[test]
     fn ptx_is_chosen_by_device_or_by_name() {
-        let chosen = |sm, arch| KERNELS.ptx(sm, arch).expect_err("the bytes are no gzip").to_string();
+        let chosen = |sm, arch| KERNELS.ptx(sm, arch).expect_err("the bytes are no brotli stream").to_string();
         assert!(chosen(Some(89), None).starts_with("in the program/sm_75/sum.ptx: "));
         assert!(chosen(Some(120), None).starts_with("in the program/sm_90/sum.ptx: "));
         assert!(chosen(None, None).starts_with("in the program/sm_90/sum.ptx: "));
