@@ -36,6 +36,8 @@ pub mod histogram;
 #[cfg(feature = "ladders")]
 pub mod matmul;
 #[cfg(feature = "ladders")]
+pub mod matvec;
+#[cfg(feature = "ladders")]
 pub mod mma;
 pub mod number;
 pub mod operator;

@@ -138,17 +138,27 @@ pub unsafe fn grid_reduce<O: Operator<T>, T: Pod>(value: T, partials: *mut T, ti
 
 /// Draws the block's ticket, and returns whether it is the grid's last. The ticket wraps to 0.
 ///
+/// # Safety
+/// That of [`is_last_of`], for all blocks of the grid.
+#[inline(always)]
+pub unsafe fn is_last_block(ticket: *mut u32) -> bool {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { is_last_of(ticket, thread::grid_dim_x()) }
+}
+
+/// Draws the block's ticket, and returns whether it is the last of `blocks` blocks. The ticket wraps to 0.
+///
 /// Thread 0 draws. That releases its writes, and those of other threads of its block before a barrier that it has
 /// passed; the last block acquires the writes that all others released, and a barrier makes them visible to all its
 /// threads.
 ///
 /// # Safety
-/// All threads of the grid call it once; `ticket` was 0 before the launch, which alone uses it.
+/// All threads of `blocks` blocks call it once; `ticket` was 0 before the launch, of which these blocks alone use it.
 #[inline(always)]
-pub unsafe fn is_last_block(ticket: *mut u32) -> bool {
+pub unsafe fn is_last_of(ticket: *mut u32, blocks: u32) -> bool {
     let mut is_last = false;
     if thread::thread_idx_x() == 0 {
-        let last = thread::grid_dim_x() - 1;
+        let last = blocks - 1;
         // SAFETY: during the launch every access to the ticket is one of these atomics.
         is_last = unsafe { AtomicU32::from_ptr(ticket) }.fetch_inc(last, Ordering::AcqRel) == last;
     }

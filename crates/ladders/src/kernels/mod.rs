@@ -20,6 +20,7 @@ pub mod histogram;
 mod job;
 mod ladder;
 pub mod matmul;
+pub mod matvec;
 pub mod mma;
 pub mod picture;
 mod plan;
@@ -64,6 +65,7 @@ pub const FAMILIES: &[Family] = &[
     transpose::FAMILY,
     histogram::FAMILY,
     picture::FAMILY,
+    matvec::FAMILY,
     matmul::FAMILY,
     mma::FAMILY,
     tensor::FAMILY,

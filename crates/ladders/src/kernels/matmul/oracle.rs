@@ -118,7 +118,9 @@ impl<T: Scalar, O: Scalar> Product<'_, T, O> {
 
     /// The elements of a result of the right type and shape.
     fn elements<'r>(&self, result: &'r Tensor) -> Option<&'r [O]> {
-        O::view(result.data()).filter(|_| result.shape() == [self.sizes.m, self.sizes.n])
+        let Sizes { m, n, .. } = self.sizes;
+        // A product with one column may be a vector.
+        O::view(result.data()).filter(|_| result.shape() == [m, n] || n == 1 && result.shape() == [m])
     }
 
     /// The compared elements: their indices, values, and expected values.

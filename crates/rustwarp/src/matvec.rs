@@ -1,0 +1,284 @@
+//! Product of a matrix and a vector: `y[i] = sum over k of a[i][k] * x[k]`, of any sizes; the matrix also stored
+//! transposed. BLAS calls it `gemv`.
+//!
+//! Entries of f16 and bf16 are multiplied and added as f32, and so is their product. A product without terms is 0.
+//!
+//! - *Error bound*: `d * epsilon * sum of |a| |x|`, where `d` is [`Plan::depth`] and `epsilon` that of the product's
+//!   type, and half the smallest positive number of that type for each product that underflows.
+//! - *Determinism*: the same bits on every run on devices with the same number of multiprocessors, where matrix and
+//!   vector have the same places between 16-byte boundaries.
+//! - *Source*: those of `kernels_gpu::matvec`; the kernels are its `best` and `columns`.
+
+use crate::backend::{DeviceInfo, Handle, Memory, Shape, View, ViewMut};
+use crate::buffer::Buffer;
+use crate::device::Device;
+use crate::element::{Element, Scalar};
+use crate::error::{Error, Result};
+use crate::launch::{Launch, require_grid};
+use crate::matmul::elements;
+use crate::ptx::library;
+use cuda_std::launch::Slice;
+use kernels_gpu::matvec::{Bf16, Entry, F16, best, columns};
+
+/// Sizes and storage of a matrix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Rows of the matrix: the length of the product.
+    pub rows: usize,
+    /// Columns of the matrix: the length of the vector.
+    pub columns: usize,
+    /// Whether the matrix is stored transposed, as `columns` x `rows`.
+    pub transposed: bool,
+}
+
+/// A type of entries: `f32`, `f64`, `half::f16` and `half::bf16`.
+pub trait Operand: Scalar {
+    /// The type of the product: f64 for f64, else f32.
+    type Output: Element;
+
+    /// The type's name among the kernels.
+    #[doc(hidden)]
+    type Entry: Entry<Sum = Self::Output>;
+}
+
+macro_rules! operands {
+    ($($t:ty: $entry:ty, $output:ty;)*) => { $(
+        impl Operand for $t {
+            type Output = $output;
+            type Entry = $entry;
+        }
+    )* };
+}
+operands! { f32: f32, f32; f64: f64, f64; half::f16: F16, f32; half::bf16: Bf16, f32; }
+
+/// The product of a matrix of `rows` x `columns` and a vector of `columns`: a vector of `rows`.
+///
+/// # Errors
+/// [`Error::Mismatch`] if a buffer does not have the length that the sizes give, [`Error::Argument`] for sizes beyond
+/// 2^32 - 1, [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] if the kernels are not built, and the
+/// errors of the device.
+pub fn matvec<'a, T: Operand>(
+    matrix: impl Into<View<'a, T>>,
+    vector: impl Into<View<'a, T>>,
+    sizes: Sizes,
+) -> Result<Buffer<T::Output>> {
+    let (matrix, vector) = (matrix.into(), vector.into());
+    matvec_on(matrix.device(), matrix, vector, sizes)
+}
+
+/// Writes the product of a matrix and a vector to `rows` elements, without waiting, in the stream of the product's
+/// device.
+///
+/// # Errors
+/// Those of [`matvec()`].
+pub fn matvec_into<'a, T: Operand>(
+    matrix: impl Into<View<'a, T>>,
+    vector: impl Into<View<'a, T>>,
+    sizes: Sizes,
+    product: impl Into<ViewMut<'a, T::Output>>,
+) -> Result<()> {
+    let (matrix, vector, product) = (matrix.into(), vector.into(), product.into());
+    vector.require_on(product.device(), "the vector")?;
+    let Sizes { rows, columns, .. } = sizes;
+    if rows.checked_mul(columns) != Some(matrix.len()) {
+        let have = matrix.len();
+        return Err(Error::Mismatch(format!("{have} elements are not a matrix of {rows}x{columns}")));
+    }
+    Plan::<T>::new(product.device(), sizes)?.launch(matrix, vector, product)
+}
+
+fn matvec_on<T: Operand>(
+    device: &Device,
+    matrix: View<'_, T>,
+    vector: View<'_, T>,
+    sizes: Sizes,
+) -> Result<Buffer<T::Output>> {
+    let mut product = device.uninit::<T::Output>(sizes.rows)?;
+    matvec_into(matrix, vector, sizes, &mut product)?;
+    Ok(product)
+}
+
+/// A launch for matrices whose elements are loaded by a number of them at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Config {
+    /// Number of blocks.
+    grid: u32,
+    /// Lanes that load neighbours of a stored line together.
+    lanes: u32,
+    /// Blocks that share sums.
+    pieces: u32,
+    /// Columns of the matrix for each of them.
+    piece: u32,
+    /// Elements of scratch memory for the sums of all pieces.
+    partials: usize,
+    /// Sums, or groups of sums, that are shared.
+    tickets: usize,
+    /// Largest number of additions in a chain from a product to the result.
+    depth: u64,
+}
+
+/// Blocks per multiprocessor that the kernels' registers leave room for.
+const BLOCKS_PER_SM: u64 = 3;
+
+/// A product of a matrix of one size and a vector, with its launch configuration and scratch memory. It can be launched
+/// any number of times, without further allocations.
+pub struct Plan<T: Operand, H: Handle = Device> {
+    sizes: Sizes,
+    /// The launch by loads of 16 bytes, and that by single elements.
+    configs: [Config; 2],
+    partials: Memory<T::Output, H>,
+    /// The tickets, which are 0 between launches.
+    tickets: Memory<u32, H>,
+}
+
+impl<T: Operand, H: Handle> Plan<T, H> {
+    /// Plans products of matrices of this size.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for sizes beyond 2^32 - 1, [`Error::OutOfMemory`] if the device has less memory free.
+    pub fn new(device: &H, sizes: Sizes) -> Result<Self> {
+        let Sizes { rows, columns, transposed } = sizes;
+        if u32::try_from(rows).is_err() || u32::try_from(columns).is_err() {
+            return Err(Error::Argument(format!("matvec takes sizes up to 2^32 - 1, not {rows}x{columns}")));
+        }
+        elements(rows, columns)?;
+        let config = |width| match transposed {
+            false => by_rows(device.backend().info(), [rows as u64, columns as u64], width),
+            true => by_columns(device.backend().info(), [rows as u64, columns as u64], width),
+        };
+        let configs = [config(16 / size_of::<T>() as u64)?, config(1)?];
+        let most = |part: fn(&Config) -> usize| configs.iter().map(part).max().unwrap_or(0).max(1);
+        Ok(Self {
+            sizes,
+            configs,
+            partials: Memory::uninit(device.clone(), most(|config| config.partials), "partial sums")?,
+            tickets: Memory::zeros(device.clone(), most(|config| config.tickets), "tickets")?,
+        })
+    }
+
+    /// Largest number of additions in a chain from a product to the result.
+    pub fn depth(&self) -> u64 {
+        self.configs.iter().map(|config| config.depth).max().unwrap_or(0)
+    }
+
+    /// The launch that writes the product of the matrix and the vector. For a product without elements it does nothing.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
+    pub fn prepare<'a>(
+        &'a self,
+        matrix: impl Into<View<'a, T, H>>,
+        vector: impl Into<View<'a, T, H>>,
+        product: impl Into<View<'a, T::Output, H>>,
+    ) -> Result<Launch<'a>> {
+        let (matrix, vector, product) = (matrix.into(), vector.into(), product.into());
+        let (device, Sizes { rows, columns, transposed }) = (self.tickets.device(), self.sizes);
+        matrix.require(device, rows * columns, "the matrix")?;
+        vector.require(device, columns, "the vector")?;
+        product.require_output(device, rows, &[matrix.span(), vector.span()])?;
+        let line = size_of::<T>() * if transposed { rows } else { columns };
+        let starts = [matrix.address(), if transposed { 0 } else { vector.address() }, line as u64];
+        let aligned = starts.iter().all(|start| start.is_multiple_of(16));
+        let Config { grid, lanes, pieces, piece, .. } = self.configs[usize::from(!aligned)];
+        // SAFETY: the memory lives as long as the views, which the launch borrows; entries of 16 bits are taken as
+        // integers.
+        let (a, x) =
+            unsafe { (Slice::new(matrix.address(), rows * columns), Slice::new(vector.address(), columns)) };
+        let (y, sizes) = (product.ptr(), [rows as u32, columns as u32]);
+        let (partials, tickets) = (self.partials.ptr(), self.tickets.ptr());
+        let kernel = if transposed { columns::matvec_columns::<T::Entry> } else { best::matvec_best::<T::Entry> };
+        let call =
+            kernel(a, x, y, sizes[0], sizes[1], lanes, pieces, piece, u32::from(aligned), partials, tickets);
+        // SAFETY: the sizes are the views', the launch is the plan's for this storage order and these boundaries, and
+        // every launch leaves the tickets at 0.
+        let launch = unsafe { Launch::new(call, Shape::linear(grid, best::BLOCK)) };
+        let scratch = [self.partials.writes(), self.tickets.writes()];
+        Ok(launch.using([matrix.reads(), vector.reads(), product.writes()]).using(scratch))
+    }
+}
+
+impl<T: Operand> Plan<T> {
+    /// Starts the product, in stream order.
+    ///
+    /// # Errors
+    /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
+    pub fn launch<'a>(
+        &self,
+        matrix: impl Into<View<'a, T>>,
+        vector: impl Into<View<'a, T>>,
+        product: impl Into<ViewMut<'a, T::Output>>,
+    ) -> Result<()> {
+        let (matrix, vector, product): (View<'_, T>, View<'_, T>, ViewMut<'_, T::Output>) =
+            (matrix.into(), vector.into(), product.into());
+        let launch = self.prepare(matrix, vector, product.as_view())?;
+        self.tickets.device().run(&library::MATVEC, &launch)
+    }
+}
+
+const _: () = assert!(best::BLOCK == columns::BLOCK);
+
+/// The launch of `best`, with loads of `width` elements.
+fn by_rows(info: &DeviceInfo, [rows, columns]: [u64; 2], width: u64) -> Result<Config> {
+    let (block, unroll) = (u64::from(best::BLOCK), best::UNROLL as u64);
+    let (groups, loads) = (rows.div_ceil(best::ROWS as u64), columns.div_ceil(width));
+    let fill = u64::from(info.multiprocessors) * BLOCKS_PER_SM;
+    // Blocks where warps would leave a part of the device without work, and rows are long enough for their threads.
+    let by_blocks = groups * 32 < fill * block && loads >= block / 2;
+    let lanes = if by_blocks { block } else { loads.div_ceil(unroll).next_power_of_two().clamp(4, 32) };
+    let most = if by_blocks { (fill / groups.max(1)).clamp(1, loads.div_ceil(block * unroll)) } else { 1 };
+    let piece = columns.div_ceil(most).next_multiple_of(8).max(8);
+    let pieces = columns.div_ceil(piece).max(1);
+    let grid = require_grid((groups * pieces * lanes).div_ceil(block), "a matrix", "multiply in parts")?;
+    let share = piece.div_ceil(lanes * width) * width + width.div_ceil(lanes);
+    let trees = 10 + pieces.div_ceil(block) + 10;
+    Ok(Config {
+        grid,
+        lanes: lanes as u32,
+        pieces: pieces as u32,
+        piece: piece as u32,
+        partials: if pieces > 1 { grid as usize * best::ROWS } else { 0 },
+        tickets: if pieces > 1 { groups as usize } else { 0 },
+        depth: share + trees,
+    })
+}
+
+/// The launch of `columns`, with loads of `width` elements.
+fn by_columns(info: &DeviceInfo, [rows, columns]: [u64; 2], width: u64) -> Result<Config> {
+    let block = u64::from(columns::BLOCK);
+    let unroll = if width == 1 { columns::SINGLE_UNROLL } else { columns::UNROLL } as u64;
+    let lanes = rows.div_ceil(width).next_power_of_two().clamp(1, 32);
+    let (tiles, slots) = (rows.div_ceil(lanes * width), block / lanes);
+    let fill = u64::from(info.multiprocessors) * BLOCKS_PER_SM;
+    let round = slots * unroll;
+    let most = (fill / tiles.max(1)).clamp(1, columns.div_ceil(round).max(1));
+    let piece = columns.div_ceil(most).next_multiple_of(round).max(round);
+    let pieces = columns.div_ceil(piece).max(1);
+    let grid = require_grid(tiles * pieces, "a matrix", "multiply in parts")?;
+    let trees = 5 + block / 32 + if pieces > 1 { pieces.div_ceil(slots) + slots } else { 0 };
+    Ok(Config {
+        grid,
+        lanes: lanes as u32,
+        pieces: pieces as u32,
+        piece: piece as u32,
+        partials: if pieces > 1 { (pieces * rows) as usize } else { 0 },
+        tickets: if pieces > 1 { tiles as usize } else { 0 },
+        depth: piece.div_ceil(slots) + trees,
+    })
+}
+
+impl Device {
+    /// [`matvec`] of buffers of this device.
+    ///
+    /// # Errors
+    /// [`Error::OtherDevice`] for a buffer of another device, and those of [`matvec()`].
+    pub fn matvec<'a, T: Operand>(
+        &self,
+        matrix: impl Into<View<'a, T>>,
+        vector: impl Into<View<'a, T>>,
+        sizes: Sizes,
+    ) -> Result<Buffer<T::Output>> {
+        let (matrix, vector) = (matrix.into(), vector.into());
+        matrix.require_on(self, "the matrix")?;
+        matvec_on(self, matrix, vector, sizes)
+    }
+}
