@@ -18,7 +18,7 @@ use crate::launch::{Launch, require_grid};
 use crate::matmul::elements;
 use crate::ptx::library;
 use cuda_std::launch::Slice;
-use kernels_gpu::matvec::{Bf16, Entry, F16, best, columns};
+use kernels_gpu::matvec::{ALIGNED, Bf16, Entry, F16, SHIFTED, SINGLE, best, columns};
 
 /// Sizes and storage of a matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,9 +117,6 @@ struct Config {
     depth: u64,
 }
 
-/// Blocks per multiprocessor that the kernels' registers leave room for.
-const BLOCKS_PER_SM: u64 = 3;
-
 /// A product of a matrix of one size and a vector, with its launch configuration and scratch memory. It can be launched
 /// any number of times, without further allocations.
 pub struct Plan<T: Operand, H: Handle = Device> {
@@ -161,6 +158,18 @@ impl<T: Operand, H: Handle> Plan<T, H> {
         self.configs.iter().map(|config| config.depth).max().unwrap_or(0)
     }
 
+    /// How the kernels load a matrix and a vector that start at these addresses.
+    fn mode(&self, matrix: u64, vector: u64) -> u32 {
+        let Sizes { rows, columns, transposed } = self.sizes;
+        let line = size_of::<T>() * if transposed { rows } else { columns };
+        let starts = matrix.is_multiple_of(16) && (transposed || vector.is_multiple_of(16));
+        match starts {
+            true if line.is_multiple_of(16) => ALIGNED,
+            true if line >= 32 => SHIFTED,
+            _ => SINGLE,
+        }
+    }
+
     /// The launch that writes the product of the matrix and the vector. For a product without elements it does nothing.
     ///
     /// # Errors
@@ -176,19 +185,15 @@ impl<T: Operand, H: Handle> Plan<T, H> {
         matrix.require(device, rows * columns, "the matrix")?;
         vector.require(device, columns, "the vector")?;
         product.require_output(device, rows, &[matrix.span(), vector.span()])?;
-        let line = size_of::<T>() * if transposed { rows } else { columns };
-        let starts = [matrix.address(), if transposed { 0 } else { vector.address() }, line as u64];
-        let aligned = starts.iter().all(|start| start.is_multiple_of(16));
-        let Config { grid, lanes, pieces, piece, .. } = self.configs[usize::from(!aligned)];
+        let mode = self.mode(matrix.address(), vector.address());
+        let Config { grid, lanes, pieces, piece, .. } = self.configs[usize::from(mode == SINGLE)];
         // SAFETY: the memory lives as long as the views, which the launch borrows; entries of 16 bits are taken as
         // integers.
-        let (a, x) =
-            unsafe { (Slice::new(matrix.address(), rows * columns), Slice::new(vector.address(), columns)) };
+        let (a, x) = unsafe { (Slice::new(matrix.address(), rows * columns), Slice::new(vector.address(), columns)) };
         let (y, sizes) = (product.ptr(), [rows as u32, columns as u32]);
         let (partials, tickets) = (self.partials.ptr(), self.tickets.ptr());
         let kernel = if transposed { columns::matvec_columns::<T::Entry> } else { best::matvec_best::<T::Entry> };
-        let call =
-            kernel(a, x, y, sizes[0], sizes[1], lanes, pieces, piece, u32::from(aligned), partials, tickets);
+        let call = kernel(a, x, y, sizes[0], sizes[1], lanes, pieces, piece, mode, partials, tickets);
         // SAFETY: the sizes are the views', the launch is the plan's for this storage order and these boundaries, and
         // every launch leaves the tickets at 0.
         let launch = unsafe { Launch::new(call, Shape::linear(grid, best::BLOCK)) };
@@ -215,53 +220,78 @@ impl<T: Operand> Plan<T> {
     }
 }
 
-const _: () = assert!(best::BLOCK == columns::BLOCK);
+const _: () = assert!(best::BLOCK == columns::BLOCK && best::BLOCKS_PER_SM == columns::BLOCKS_PER_SM);
+
+/// Blocks that the device runs at the same time.
+fn resident(info: &DeviceInfo) -> u64 {
+    u64::from(info.multiprocessors * best::BLOCKS_PER_SM)
+}
 
 /// The launch of `best`, with loads of `width` elements.
 fn by_rows(info: &DeviceInfo, [rows, columns]: [u64; 2], width: u64) -> Result<Config> {
-    let (block, unroll) = (u64::from(best::BLOCK), best::UNROLL as u64);
-    let (groups, loads) = (rows.div_ceil(best::ROWS as u64), columns.div_ceil(width));
-    let fill = u64::from(info.multiprocessors) * BLOCKS_PER_SM;
-    // Blocks where warps would leave a part of the device without work, and rows are long enough for their threads.
-    let by_blocks = groups * 32 < fill * block && loads >= block / 2;
-    let lanes = if by_blocks { block } else { loads.div_ceil(unroll).next_power_of_two().clamp(4, 32) };
-    let most = if by_blocks { (fill / groups.max(1)).clamp(1, loads.div_ceil(block * unroll)) } else { 1 };
+    const WARP: u64 = 32;
+    let block = u64::from(best::BLOCK);
+    let (resident, loads) = (resident(info), columns.div_ceil(width).max(1));
+    let groups = |team: u64| rows.div_ceil(best::ROWS as u64 * (WARP / team.min(WARP)));
+    let blocks = |team: u64| (groups(team) * team.max(WARP)).div_ceil(block);
+    // Several warps for each row, if all of them run at the same time and have a load to do. Otherwise as many lanes as
+    // have several loads in flight twice, or once where rows are short.
+    let at_once =
+        [block, block / 2, block / 4, block / 8].into_iter().find(|&team| blocks(team) <= resident && team <= loads);
+    let team = at_once.unwrap_or_else(|| match loads / (2 * best::UNROLL as u64) {
+        0..16 => loads.div_ceil(best::UNROLL as u64).next_power_of_two(),
+        long => (1 << long.ilog2()).min(block),
+    });
+    // Rows that are fewer than blocks are shared.
+    let most = if team == block { (resident / groups(team).max(1)).clamp(1, loads.div_ceil(block)) } else { 1 };
     let piece = columns.div_ceil(most).next_multiple_of(8).max(8);
     let pieces = columns.div_ceil(piece).max(1);
-    let grid = require_grid((groups * pieces * lanes).div_ceil(block), "a matrix", "multiply in parts")?;
-    let share = piece.div_ceil(lanes * width) * width + width.div_ceil(lanes);
-    let trees = 10 + pieces.div_ceil(block) + 10;
+    let grid = require_grid(blocks(team) * pieces, "a matrix", "multiply in parts")?;
+    let shared = pieces > 1;
+    // A lane's columns, those behind its vectors, and the trees of the warp, the team and the pieces.
+    let share = piece.div_ceil(team * width) * width + (2 * width).div_ceil(team);
+    let trees = 5 + block / WARP + if shared { pieces.div_ceil(block) + 5 + block / WARP } else { 0 };
     Ok(Config {
         grid,
-        lanes: lanes as u32,
+        lanes: team as u32,
         pieces: pieces as u32,
         piece: piece as u32,
-        partials: if pieces > 1 { grid as usize * best::ROWS } else { 0 },
-        tickets: if pieces > 1 { groups as usize } else { 0 },
+        partials: if shared { grid as usize * best::ROWS } else { 0 },
+        tickets: if shared { groups(team) as usize } else { 0 },
         depth: share + trees,
     })
 }
 
 /// The launch of `columns`, with loads of `width` elements.
 fn by_columns(info: &DeviceInfo, [rows, columns]: [u64; 2], width: u64) -> Result<Config> {
-    let block = u64::from(columns::BLOCK);
+    let (block, resident) = (u64::from(columns::BLOCK), resident(info));
     let unroll = if width == 1 { columns::SINGLE_UNROLL } else { columns::UNROLL } as u64;
-    let lanes = rows.div_ceil(width).next_power_of_two().clamp(1, 32);
-    let (tiles, slots) = (rows.div_ceil(lanes * width), block / lanes);
-    let fill = u64::from(info.multiprocessors) * BLOCKS_PER_SM;
+    let tiles = |lanes: u64| rows.div_ceil(lanes * width);
+    let long = tiles(block) >= 2 * resident;
+    let lanes = if long { block } else { rows.div_ceil(width).next_power_of_two().clamp(1, 32) };
+    let (tiles, slots) = (tiles(lanes), block / lanes);
     let round = slots * unroll;
-    let most = (fill / tiles.max(1)).clamp(1, columns.div_ceil(round).max(1));
-    let piece = columns.div_ceil(most).next_multiple_of(round).max(round);
+    // As few pieces as keep nine tenths of the device busy until the end, each with loads for all threads.
+    let most = if long { 1 } else { columns.div_ceil(round).clamp(1, resident) };
+    let busy = |pieces: &u64| {
+        let blocks = tiles * pieces;
+        blocks as f64 / (blocks.div_ceil(resident).max(1) * resident) as f64
+    };
+    let wanted = (1..=most).find(|pieces| busy(pieces) >= 0.9);
+    let wanted = wanted.or_else(|| (1..=most).max_by(|a, b| busy(a).total_cmp(&busy(b)))).unwrap_or(1);
+    let piece = columns.div_ceil(wanted).next_multiple_of(slots).max(slots);
     let pieces = columns.div_ceil(piece).max(1);
     let grid = require_grid(tiles * pieces, "a matrix", "multiply in parts")?;
-    let trees = 5 + block / 32 + if pieces > 1 { pieces.div_ceil(slots) + slots } else { 0 };
+    let shared = pieces > 1;
+    // A thread's lines, the trees of the warp and the block, and the pieces, of which a thread has a row in its turn.
+    let trees = 5 + block / 32 + if shared { pieces + block } else { 0 };
     Ok(Config {
         grid,
         lanes: lanes as u32,
         pieces: pieces as u32,
         piece: piece as u32,
-        partials: if pieces > 1 { (pieces * rows) as usize } else { 0 },
-        tickets: if pieces > 1 { tiles as usize } else { 0 },
+        partials: if shared { (pieces * rows) as usize } else { 0 },
+        tickets: if shared { tiles as usize } else { 0 },
         depth: piece.div_ceil(slots) + trees,
     })
 }

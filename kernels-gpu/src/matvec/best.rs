@@ -2,19 +2,20 @@
 //!
 //! - A team of lanes takes [`ROWS`] rows at a time, so that an element of the vector, which is in the caches, is loaded
 //!   once for all of them. Each lane has [`UNROLL`] 16-byte loads of every row in flight.
-//! - Short rows have small teams, so that all lanes have work. Where there are few rows, a team is a block, and blocks
-//!   share the rows: each adds a piece of the columns, and the last one to finish adds the pieces in their order.
-//! - Rows that do not start on 16-byte boundaries are loaded by single elements, as many at once.
+//! - Short rows have small teams, so that all lanes have work; the teams of a warp take neighbouring rows, so that it
+//!   loads neighbouring bytes. Where there are few rows, a team has several warps, up to a block, and then blocks share
+//!   the rows: each adds a piece of the columns, and the last one to finish adds the pieces in their order.
+//! - Rows that do not start on 16-byte boundaries are loaded by the vectors in which they lie, and shifted to the places
+//!   of the vector's elements.
 
 use super::finish::Sharing;
+use super::lines::{ALIGNED, SHIFTED, SINGLE, load};
 use super::{Bf16, Entry, F16};
 use crate::number::Number;
-use crate::operator::shuffle;
-use crate::reduce::collective::block_reduce_by;
+use crate::operator::{shuffle, slots};
 use crate::unroll::unroll;
 use cuda_std::math::Float;
-use cuda_std::memory::Vector;
-use cuda_std::{kernel, thread};
+use cuda_std::{kernel, thread, warp};
 
 /// The idea in one line.
 pub const IDEA: &str = "four rows at a time, 16-byte loads in flight, and blocks that share the rows of wide matrices";
@@ -22,38 +23,56 @@ pub const IDEA: &str = "four rows at a time, 16-byte loads in flight, and blocks
 /// Threads per block, a multiple of 32.
 pub const BLOCK: u32 = 256;
 
+/// Blocks per multiprocessor that the registers leave room for.
+pub const BLOCKS_PER_SM: u32 = 2;
+
 /// Rows that a team takes.
 pub const ROWS: usize = 4;
 
 /// Loads of each row in flight per lane.
 pub const UNROLL: usize = 2;
 
+/// Loads of each row in flight per lane, where each takes two vectors.
+const SHIFTED_UNROLL: usize = 1;
+
 /// Loads of each row in flight per lane, where they are single elements.
-const SINGLE_UNROLL: usize = 4;
+const SINGLE_UNROLL: usize = 8;
+
+/// Lanes of a warp.
+const WARP: u32 = 32;
 
 /// Sums of a team's rows.
 type Sums<S> = [S; ROWS];
 
-/// The work of a launch.
+/// The team's part of the matrix.
 #[derive(Clone, Copy, Debug)]
-struct Work {
+struct Part {
     rows: usize,
     columns: usize,
-    /// Lanes of a team: 4, 8, 16, 32 or [`BLOCK`].
+    /// The thread's lane among those of the team.
+    lane: usize,
+    /// Lanes of the team, a power of two.
     team: usize,
+    /// The first row, and the distance to the next of [`ROWS`] rows.
+    first: usize,
+    apart: usize,
+    /// The columns.
+    start: usize,
+    end: usize,
 }
 
 /// Writes the product of the row-major matrix `a` of `rows` by `columns` and the vector `x`. `team` lanes take
-/// [`ROWS`] rows. If teams are blocks, `pieces` of them share these rows, each with `piece` columns. `aligned` is 1 if
-/// the matrix, all its rows, and the vector start on 16-byte boundaries.
+/// [`ROWS`] rows. If teams are blocks, `pieces` of them share these rows, each with `piece` columns. `mode` is
+/// [`ALIGNED`], [`SHIFTED`] or [`SINGLE`].
 ///
 /// # Safety
 /// `a` has `rows * columns` elements, `x` `columns`, `y` room for `rows` and overlaps neither; [`BLOCK`] threads; `team`
-/// is 4, 8, 16, 32 or [`BLOCK`], and there is a team for each piece of each [`ROWS`] rows; `pieces` is 1 for other teams
-/// than blocks, and `pieces * piece` at least `columns`; `piece` is a multiple of 8. Where there are several pieces,
-/// `partials` has `ROWS` elements for each block, `tickets` has one for each [`ROWS`] rows, all 0, and this launch alone
-/// uses both.
-#[kernel(for T in [f32, f64, F16, Bf16], launch_bounds(BLOCK))]
+/// is a power of two up to [`BLOCK`], and there is a team for each piece of each [`ROWS`] rows; `pieces` is 1 for other
+/// teams than blocks, `pieces * piece` is at least `columns`, and `piece` is a multiple of 8. For other modes than
+/// [`SINGLE`], the matrix and the vector start on 16-byte boundaries, and for [`ALIGNED`] all rows do. Where there are
+/// several pieces, `partials` has [`ROWS`] elements for each block, `tickets` has one for each [`ROWS`] rows, all 0, and
+/// this launch alone uses both.
+#[kernel(for T in [f32, f64, F16, Bf16], launch_bounds(BLOCK, BLOCKS_PER_SM))]
 pub unsafe fn matvec_best<T: Entry>(
     a: &[<T as Entry>::Bits],
     x: &[<T as Entry>::Bits],
@@ -63,145 +82,137 @@ pub unsafe fn matvec_best<T: Entry>(
     team: u32,
     pieces: u32,
     piece: u32,
-    aligned: u32,
+    mode: u32,
     partials: *mut <T as Entry>::Sum,
     tickets: *mut u32,
 ) {
-    let work = Work { rows: rows as usize, columns: columns as usize, team: team as usize };
-    let at = thread::global_index() >> team.trailing_zeros();
-    let sharing = Sharing::of(at as u32, pieces);
-    let (first, start) = (sharing.group as usize * ROWS, sharing.piece as usize * piece as usize);
-    let end = work.columns.min(start + piece as usize);
-    // Teams behind the last row have no columns: their lanes are needed by the shuffles of the warp.
-    let end = if first < work.rows { end } else { start };
+    let tid = thread::thread_idx_x();
+    // The teams of a warp share its rows: row k of a team lies among the k-th rows of all of them.
+    let in_warp = team.min(WARP).trailing_zeros();
+    let apart = WARP as usize >> in_warp;
+    let unit = (thread::global_index() >> team.max(WARP).trailing_zeros()) as u32;
+    let sharing = Sharing::of(unit, pieces);
+    let first = sharing.group as usize * ROWS * apart + (warp::lane_id() >> in_warp) as usize;
+    let start = sharing.piece as usize * piece as usize;
+    let end = (columns as usize).min(start + piece as usize);
+    let part = Part {
+        rows: rows as usize,
+        columns: columns as usize,
+        lane: (tid & (team - 1)) as usize,
+        team: team as usize,
+        first,
+        apart,
+        start,
+        // Teams behind the last row have no columns: their lanes are needed by the shuffles of the warp.
+        end: if first < rows as usize { end } else { start },
+    };
     // SAFETY: the columns are inside the matrix and the vector, and what is aligned is so by contract.
-    let sums = unsafe {
-        match (aligned != 0, size_of::<T::Bits>()) {
-            (false, _) => work.add_up::<T, 1, SINGLE_UNROLL>(a.as_ptr(), x.as_ptr(), first, [start, end]),
-            (true, 8) => work.add_up::<T, 2, UNROLL>(a.as_ptr(), x.as_ptr(), first, [start, end]),
-            (true, 4) => work.add_up::<T, 4, UNROLL>(a.as_ptr(), x.as_ptr(), first, [start, end]),
-            (true, _) => work.add_up::<T, 8, UNROLL>(a.as_ptr(), x.as_ptr(), first, [start, end]),
+    let mut sums = unsafe {
+        match size_of::<T::Bits>() {
+            8 => part.by_mode::<T, 2>(a.as_ptr(), x.as_ptr(), mode),
+            4 => part.by_mode::<T, 4>(a.as_ptr(), x.as_ptr(), mode),
+            _ => part.by_mode::<T, 8>(a.as_ptr(), x.as_ptr(), mode),
         }
     };
-    if team != BLOCK {
-        // SAFETY: all lanes of the warp are here, and teams do not cross warps.
-        let sums = unsafe { total(sums, team) };
-        // SAFETY: the rows are this team's.
-        unsafe { work.store(y, first, sums, work.lane()) };
-        return;
+    // SAFETY: all lanes of the warp are here.
+    sums = unsafe { total(sums, team.min(WARP)) };
+    if team > WARP {
+        // SAFETY: the whole block has this size of team.
+        sums = unsafe { of_team(sums, team) };
     }
-    let of_block = |sums| {
-        // SAFETY: the whole block, of whole warps, is here.
-        unsafe { block_reduce_by(sums, [T::Sum::ZERO; ROWS], |sums| total(sums, 32)) }
-    };
-    let tid = thread::thread_idx_x() as usize;
-    let mut sums = of_block(sums);
     if pieces > 1 {
         if tid == 0 {
             // SAFETY: each block has its place.
-            unsafe { partials.cast::<Sums<T::Sum>>().add(at).write(sums) };
+            unsafe { partials.cast::<Sums<T::Sum>>().add(unit as usize).write(sums) };
         }
         // SAFETY: the thread that draws has stored; tickets are as the contract says.
         if !unsafe { sharing.is_last(tickets) } {
             return;
         }
-        let first = sharing.group as usize * pieces as usize;
-        let mut part = [T::Sum::ZERO; ROWS];
-        let mut i = tid;
-        while i < pieces as usize {
-            // SAFETY: all blocks of these rows have stored their sums.
-            let other = unsafe { partials.cast::<Sums<T::Sum>>().add(first + i).read() };
-            unroll!(row < ROWS => { part[row] = part[row].add(other[row]); });
-            i += BLOCK as usize;
-        }
-        sums = of_block(part);
+        // SAFETY: all blocks of these rows have stored their sums, and the whole block is here.
+        sums = unsafe { of_pieces(partials.cast(), sharing.group * pieces, pieces) };
     }
-    // The first warp has the sums.
-    if tid < ROWS {
-        // SAFETY: the rows are this block's.
-        unsafe { work.store(y, first, sums, tid) };
+    if part.lane < ROWS {
+        // SAFETY: the rows are this team's.
+        unsafe { part.store(y, sums) };
     }
 }
 
-impl Work {
-    /// The thread's lane of its team.
-    #[inline(always)]
-    fn lane(self) -> usize {
-        thread::thread_idx_x() as usize & (self.team - 1)
-    }
-
-    /// The lane's part of the sums of [`ROWS`] rows from `first` on, over columns `start..end`, by `W` elements and
-    /// `U` loads of each row at once. Rows behind the last are the last one.
+impl Part {
+    /// The lane's part of the sums, with vectors of `W` elements.
     ///
     /// # Safety
-    /// The columns are inside the matrix and the vector; if `W` is not 1, both, and all rows, start on 16-byte
-    /// boundaries, and `start` is a multiple of `W`.
+    /// That of the kernel.
     #[inline(always)]
-    unsafe fn add_up<T: Entry, const W: usize, const U: usize>(
+    unsafe fn by_mode<T: Entry, const W: usize>(self, a: *const T::Bits, x: *const T::Bits, mode: u32) -> Sums<T::Sum> {
+        // SAFETY: the caller upholds the contract.
+        unsafe {
+            match mode {
+                SINGLE => self.add_up::<T, 1, SINGLE_UNROLL, SINGLE>(a, x),
+                ALIGNED => self.add_up::<T, W, UNROLL, ALIGNED>(a, x),
+                _ => self.add_up::<T, W, SHIFTED_UNROLL, SHIFTED>(a, x),
+            }
+        }
+    }
+
+    /// The lane's part of the sums, by `W` elements and `U` loads of each row at once.
+    ///
+    /// # Safety
+    /// That of the kernel.
+    #[inline(always)]
+    unsafe fn add_up<T: Entry, const W: usize, const U: usize, const MODE: u32>(
         self,
         a: *const T::Bits,
         x: *const T::Bits,
-        first: usize,
-        [start, end]: [usize; 2],
     ) -> Sums<T::Sum> {
-        let lane = self.lane();
-        let row = |row: usize| a.wrapping_add(self.rows.saturating_sub(1).min(first + row) * self.columns);
-        let lines: [_; ROWS] = core::array::from_fn(row);
+        let Self { rows, columns, lane, team, first, apart, start, end } = self;
+        // Rows behind the last are the last one; their sums are not stored.
+        let line = |row| a.wrapping_add((first + row * apart).min(rows - 1) * columns);
+        let lines: [_; ROWS] = core::array::from_fn(line);
+        // SAFETY: these elements are inside the vector, on a boundary where `W` is not 1.
+        let of_x = |k| unsafe { if W == 1 { load::<_, W, SINGLE>(x.add(k)) } else { load::<_, W, ALIGNED>(x.add(k)) } };
+        // SAFETY: these elements are inside the row, and where they are shifted, the bytes behind them, too.
+        let of_a = |k| lines.map(|line| unsafe { load::<T::Bits, W, MODE>(line.add(k)) });
+        let limit = if MODE == SHIFTED { end.min(columns.saturating_sub(W)) } else { end };
+        // The end of the last whole vector.
+        let whole = start + (limit.max(start) - start) / W * W;
         let mut sums = [T::Sum::ZERO; ROWS];
-        let mut k = start + lane * W;
-        while k + ((U - 1) * self.team + 1) * W <= end {
-            // SAFETY: the last of the loads ends at `end`.
-            let (of_a, of_x) = unsafe {
-                let of_a: [[_; U]; ROWS] =
-                    lines.map(|line| core::array::from_fn(|u| load::<T::Bits, W>(line.add(k + u * self.team * W))));
-                let of_x: [_; U] = core::array::from_fn(|u| load::<T::Bits, W>(x.add(k + u * self.team * W)));
-                (of_a, of_x)
-            };
-            unroll!(u < U => { sums = multiply::<T, W>(of_a.map(|loads| loads[u]), of_x[u], sums); });
-            k += U * self.team * W;
+        let (mut k, step) = (start + lane * W, team * W);
+        while k + (U - 1) * step < whole {
+            let of_a: [_; U] = core::array::from_fn(|u| of_a(k + u * step));
+            let of_x: [_; U] = core::array::from_fn(|u| of_x(k + u * step));
+            unroll!(u < U => { sums = multiply::<T, W>(of_a[u], of_x[u], sums); });
+            k += U * step;
         }
-        while k + W <= end {
-            // SAFETY: the load ends at `end` or before.
-            let (of_a, of_x) = unsafe { (lines.map(|line| load::<T::Bits, W>(line.add(k))), load(x.add(k))) };
-            sums = multiply::<T, W>(of_a, of_x, sums);
-            k += self.team * W;
+        while k < whole {
+            sums = multiply::<T, W>(of_a(k), of_x(k), sums);
+            k += step;
         }
-        if W > 1 {
-            // Columns behind the last whole vector.
-            let mut k = end - (end - start) % W + lane;
-            while k < end {
-                // SAFETY: the column is below `end`.
-                let (of_a, of_x) = unsafe { (lines.map(|line| load::<_, 1>(line.add(k))), load::<_, 1>(x.add(k))) };
-                sums = multiply::<T, 1>(of_a, of_x, sums);
-                k += self.team;
-            }
+        let mut k = whole + lane;
+        while W > 1 && k < end {
+            // SAFETY: the column is below `end`.
+            let of_a = lines.map(|line| unsafe { load::<_, 1, SINGLE>(line.add(k)) });
+            // SAFETY: as above.
+            sums = multiply::<T, 1>(of_a, unsafe { load::<_, 1, SINGLE>(x.add(k)) }, sums);
+            k += team;
         }
         sums
     }
 
-    /// Stores the sum of row `lane` of [`ROWS`] rows from `first` on.
+    /// Stores the sums; each lane stores those of its rows.
     ///
     /// # Safety
-    /// `y` has room for the rows, and no other lane stores it.
+    /// `y` has room for the rows, and all lanes below [`ROWS`] of the team call it.
     #[inline(always)]
-    unsafe fn store<S: Number>(self, y: *mut S, first: usize, sums: Sums<S>, lane: usize) {
+    unsafe fn store<S: Number>(self, y: *mut S, sums: Sums<S>) {
         unroll!(row < ROWS => {
-            if row == lane && first + row < self.rows {
+            let at = self.first + row * self.apart;
+            if row & (self.team - 1) == self.lane && at < self.rows {
                 // SAFETY: the row is inside the result.
-                unsafe { y.add(first + row).write(sums[row]) };
+                unsafe { y.add(at).write(sums[row]) };
             }
         });
     }
-}
-
-/// Loads `W` elements at once.
-///
-/// # Safety
-/// There are `W` elements, on a 16-byte boundary if `W` is not 1.
-#[inline(always)]
-pub(super) unsafe fn load<B: cuda_std::launch::Scalar + Copy, const W: usize>(at: *const B) -> [B; W] {
-    // SAFETY: the caller upholds the contract.
-    unsafe { if W == 1 { [at.read(); W] } else { Vector::<B, W>::load(at.cast()).0 } }
 }
 
 /// Adds the products of `W` columns to the sums.
@@ -223,17 +234,64 @@ fn line<T: Entry, const W: usize>(a: [T::Bits; W], x: [T::Sum; W], mut sum: T::S
     sum
 }
 
-/// The sums over the lanes of each team of a warp, in all its lanes.
+/// The sum of both.
+#[inline(always)]
+fn add<S: Number>(mut sums: Sums<S>, other: Sums<S>) -> Sums<S> {
+    unroll!(row < ROWS => { sums[row] = sums[row].add(other[row]); });
+    sums
+}
+
+/// The sums over each `lanes` neighbouring lanes of a warp, in all of them.
 ///
 /// # Safety
 /// All lanes of the warp call it together.
 #[inline(always)]
-unsafe fn total<S: Number>(mut sums: Sums<S>, team: u32) -> Sums<S> {
-    let mut distance = team / 2;
+unsafe fn total<S: Number>(mut sums: Sums<S>, lanes: u32) -> Sums<S> {
+    let mut distance = lanes / 2;
     while distance > 0 {
         // SAFETY: the caller upholds the contract.
-        unroll!(row < ROWS => { sums[row] = sums[row].add(unsafe { shuffle::xor(sums[row], distance) }); });
+        sums = add(sums, sums.map(|sum| unsafe { shuffle::xor(sum, distance) }));
         distance /= 2;
     }
     sums
+}
+
+/// The sums over the warps of each team of several, from those of each warp, in the order of the warps.
+///
+/// # Safety
+/// The whole block calls it together.
+#[inline(always)]
+unsafe fn of_team<S: Number>(sums: Sums<S>, team: u32) -> Sums<S> {
+    let (slots, tid) = (slots::of_warps::<Sums<S>>(), thread::thread_idx_x());
+    if warp::lane_id() == 0 {
+        // SAFETY: each warp has its slot.
+        unsafe { slots.add((tid / WARP) as usize).write(sums) };
+    }
+    thread::sync_threads(); // every warp's sums are in its slot
+    let (first, count) = ((tid & !(team - 1)) / WARP, team / WARP);
+    let mut sums = [S::ZERO; ROWS];
+    let mut i = 0;
+    while i < count {
+        // SAFETY: the warps of the team have filled their slots.
+        sums = add(sums, unsafe { slots.add((first + i) as usize).read() });
+        i += 1;
+    }
+    sums
+}
+
+/// The sum of `pieces` sums from number `first` on.
+///
+/// # Safety
+/// They are stored, and the whole block calls it together, after all have read the slots of `of_team`.
+#[inline(always)]
+unsafe fn of_pieces<S: Number>(partials: *const Sums<S>, first: u32, pieces: u32) -> Sums<S> {
+    let mut sums = [S::ZERO; ROWS];
+    let mut i = thread::thread_idx_x();
+    while i < pieces {
+        // SAFETY: the caller upholds the contract.
+        sums = add(sums, unsafe { partials.add((first + i) as usize).read() });
+        i += BLOCK;
+    }
+    // SAFETY: the whole block is here.
+    unsafe { of_team(total(sums, WARP), BLOCK) }
 }

@@ -1,22 +1,27 @@
 //! What `best` launches for a matrix that is stored transposed: a thread has neighbouring rows of the product, whose
-//! elements lie in one column of what is stored, beside each other.
+//! elements lie beside each other in the stored lines.
 //!
 //! The threads of a block read neighbours of several stored lines, one for each `lanes` of them, with [`UNROLL`] loads
 //! of 16 bytes in flight, and add their sums in shared memory. Blocks share the lines, so that the device is full with
-//! any shape; the last one to finish adds their sums in their order.
+//! any shape; the last one to finish adds their sums in their order. Where lines are long enough to fill the device, a
+//! whole block reads neighbours of one line after the other, and no sums are shared.
 
-use super::best::load;
 use super::finish::Sharing;
+use super::lines::{ALIGNED, SHIFTED, SINGLE, load};
 use super::{Bf16, Entry, F16};
 use crate::number::Number;
 use crate::operator::shuffle;
 use crate::unroll::unroll;
 use core::mem::MaybeUninit;
 use cuda_std::math::Float;
+use cuda_std::memory::Vector;
 use cuda_std::{address_space, kernel, thread};
 
 /// Threads per block, a multiple of 32.
 pub const BLOCK: u32 = 256;
+
+/// Blocks per multiprocessor that the registers leave room for.
+pub const BLOCKS_PER_SM: u32 = 2;
 
 /// Loads in flight per thread.
 pub const UNROLL: usize = 8;
@@ -24,7 +29,7 @@ pub const UNROLL: usize = 8;
 /// Loads in flight per thread, where they are single elements, and in the addition of the blocks' sums.
 pub const SINGLE_UNROLL: usize = 16;
 
-/// Largest number of rows of the product that a block has: 32 lanes of 8 elements.
+/// Largest number of rows of the product whose sums the warps of a block share: 32 lanes of 8 elements.
 const TILE: usize = 256;
 
 /// Sums of each warp for each row of the product: f32 of all rows, or f64 of a quarter.
@@ -37,24 +42,29 @@ static mut SUMS: [MaybeUninit<u64>; BLOCK as usize / 32 * TILE / 2] =
 struct Part {
     /// Rows of the product: the length of a stored line.
     rows: usize,
-    /// Lanes for a stored line, a power of two up to 32.
+    /// Columns of the matrix: the number of stored lines.
+    columns: usize,
+    /// Threads for a stored line.
     lanes: usize,
     /// The first row of the block.
     first: usize,
     /// The stored lines.
-    lines: [usize; 2],
+    start: usize,
+    end: usize,
 }
 
 /// Writes the product of the matrix `a` of `rows` by `columns`, which is stored transposed, and the vector `x`. A block
 /// has the rows that `lanes` threads load at once, for `piece` columns of the matrix; `pieces` blocks share the rows.
-/// `aligned` is 1 if the matrix starts on a 16-byte boundary, and a stored line has a whole number of 16 bytes.
+/// `mode` is [`ALIGNED`], [`SHIFTED`] or [`SINGLE`].
 ///
 /// # Safety
 /// `a` has `rows * columns` elements, `x` `columns`, `y` room for `rows` and overlaps neither; [`BLOCK`] threads; `lanes`
-/// is a power of two up to 32, and there is a block for each piece of each of these rows; `pieces * piece` is at least
-/// `columns`. Where there are several pieces, `partials` has `pieces * rows` elements, `tickets` has one for the rows of
-/// each block, all 0, and this launch alone uses both.
-#[kernel(for T in [f32, f64, F16, Bf16], launch_bounds(BLOCK, 3))]
+/// is a power of two up to 32, or [`BLOCK`] with one piece; there is a block for each piece of each of these rows;
+/// `pieces * piece` is at least `columns`. For other modes than [`SINGLE`], the matrix starts on a 16-byte boundary; for
+/// [`ALIGNED`], all stored lines do, and for [`SHIFTED`] they have at least 32 bytes. Where there are several pieces,
+/// `partials` has `pieces * rows` elements, `tickets` has one for the rows of each block, all 0, and this launch alone
+/// uses both.
+#[kernel(for T in [f32, f64, F16, Bf16], launch_bounds(BLOCK, BLOCKS_PER_SM))]
 pub unsafe fn matvec_columns<T: Entry>(
     a: &[<T as Entry>::Bits],
     x: &[<T as Entry>::Bits],
@@ -64,27 +74,31 @@ pub unsafe fn matvec_columns<T: Entry>(
     lanes: u32,
     pieces: u32,
     piece: u32,
-    aligned: u32,
+    mode: u32,
     partials: *mut <T as Entry>::Sum,
     tickets: *mut u32,
 ) {
     let sharing = Sharing::of(thread::block_idx_x(), pieces);
-    let width = if aligned != 0 { 16 / size_of::<T::Bits>() } else { 1 };
+    let width = if mode == SINGLE { 1 } else { 16 / size_of::<T::Bits>() };
     let start = sharing.piece as usize * piece as usize;
     let part = Part {
         rows: rows as usize,
+        columns: columns as usize,
         lanes: lanes as usize,
         first: sharing.group as usize * lanes as usize * width,
-        lines: [start, (columns as usize).min(start + piece as usize)],
+        start,
+        end: (columns as usize).min(start + piece as usize),
     };
     // SAFETY: the lines are inside the matrix and the vector, and what is aligned is so by contract.
     unsafe {
-        match width {
-            1 => part.add_up::<T, 1, SINGLE_UNROLL>(a.as_ptr(), x.as_ptr()),
-            2 => part.add_up::<T, 2, UNROLL>(a.as_ptr(), x.as_ptr()),
-            4 => part.add_up::<T, 4, UNROLL>(a.as_ptr(), x.as_ptr()),
-            _ => part.add_up::<T, 8, UNROLL>(a.as_ptr(), x.as_ptr()),
+        match size_of::<T::Bits>() {
+            8 => part.by_mode::<T, 2>(a.as_ptr(), x.as_ptr(), y, mode),
+            4 => part.by_mode::<T, 4>(a.as_ptr(), x.as_ptr(), y, mode),
+            _ => part.by_mode::<T, 8>(a.as_ptr(), x.as_ptr(), y, mode),
         }
+    }
+    if lanes == BLOCK {
+        return;
     }
     thread::sync_threads(); // every warp's sums are in their places
     let (tid, block_rows) = (thread::thread_idx_x() as usize, part.lanes * width);
@@ -115,7 +129,7 @@ pub unsafe fn matvec_columns<T: Entry>(
         return;
     }
     // SAFETY: all blocks of these rows have stored their sums.
-    let sum = unsafe { add_pieces(partials, part.rows, part.first, block_rows, pieces as usize) };
+    let sum = unsafe { part.add_pieces(partials, block_rows, pieces as usize) };
     if is_mine {
         // SAFETY: the row is inside the result.
         unsafe { y.add(row).write(sum) };
@@ -123,35 +137,61 @@ pub unsafe fn matvec_columns<T: Entry>(
 }
 
 impl Part {
-    /// Stores each warp's sums of the block's rows, by `W` elements and `U` loads at once.
+    /// Adds up the block's lines, with vectors of `W` elements.
     ///
     /// # Safety
-    /// The lines are inside the matrix and the vector; if `W` is not 1, the matrix starts on a 16-byte boundary, and a
-    /// line has a multiple of 16 bytes.
+    /// That of the kernel.
     #[inline(always)]
-    unsafe fn add_up<T: Entry, const W: usize, const U: usize>(self, a: *const T::Bits, x: *const T::Bits) {
-        let (tid, Self { rows, lanes, first, lines: [start, end] }) = (thread::thread_idx_x() as usize, self);
+    unsafe fn by_mode<T: Entry, const W: usize>(self, a: *const T::Bits, x: *const T::Bits, y: *mut T::Sum, mode: u32) {
+        // SAFETY: the caller upholds the contract.
+        unsafe {
+            match mode {
+                SINGLE => self.add_up::<T, 1, SINGLE_UNROLL, SINGLE>(a, x, y),
+                ALIGNED => self.add_up::<T, W, UNROLL, ALIGNED>(a, x, y),
+                _ => self.add_up::<T, W, UNROLL, SHIFTED>(a, x, y),
+            }
+        }
+    }
+
+    /// Adds up `W` rows of the product in each thread, with `U` loads at once. If a line has all threads of the block,
+    /// these are the products; otherwise each warp's sums are stored in shared memory.
+    ///
+    /// # Safety
+    /// That of the kernel.
+    #[inline(always)]
+    unsafe fn add_up<T: Entry, const W: usize, const U: usize, const MODE: u32>(
+        self,
+        a: *const T::Bits,
+        x: *const T::Bits,
+        y: *mut T::Sum,
+    ) {
+        let (tid, Self { rows, columns, lanes, first, start, end }) = (thread::thread_idx_x() as usize, self);
         let (lane, slot, slots) = split(tid, lanes);
-        // Lanes behind the last row read its neighbours before it, and their sums are not used.
-        let column = (first + lane * W).min(rows - W);
+        // Lanes behind the last row read the last ones, and their sums are not used.
+        let row = (first + lane * W).min((rows - 1) / W * W);
+        // SAFETY: the line has these elements, or the next line has the bytes that are loaded with them.
+        let of_a = |line: usize| unsafe { load::<T::Bits, W, MODE>(a.add(line * rows + row)) };
+        // Elements of the last line, behind which there are no bytes. SAFETY: the row is inside the line.
+        let of_last = |line: usize, i| unsafe { a.add(line * rows + (row + i).min(rows - 1)).read() };
+        let limit = if MODE == SHIFTED { end.min(columns - 1) } else { end };
         let mut sums = [T::Sum::ZERO; W];
         let mut line = start + slot;
-        while line + (U - 1) * slots < end {
+        while line + (U - 1) * slots < limit {
+            let of_a: [_; U] = core::array::from_fn(|u| of_a(line + u * slots));
             // SAFETY: the last of the lines is below `end`.
-            let (of_a, of_x) = unsafe {
-                let of_a: [_; U] =
-                    core::array::from_fn(|u| load::<T::Bits, W>(a.add((line + u * slots) * rows + column)));
-                let of_x: [_; U] = core::array::from_fn(|u| x.add(line + u * slots).read());
-                (of_a, of_x)
-            };
+            let of_x: [_; U] = core::array::from_fn(|u| unsafe { x.add(line + u * slots).read() });
             unroll!(u < U => { sums = multiply::<T, W>(of_a[u], of_x[u], sums); });
             line += U * slots;
         }
         while line < end {
+            let of_a: [_; W] = if line < limit { of_a(line) } else { core::array::from_fn(|i| of_last(line, i)) };
             // SAFETY: the line is below `end`.
-            let (of_a, of_x) = unsafe { (load::<_, W>(a.add(line * rows + column)), x.add(line).read()) };
-            sums = multiply::<T, W>(of_a, of_x, sums);
+            sums = multiply::<T, W>(of_a, unsafe { x.add(line).read() }, sums);
             line += slots;
+        }
+        if lanes == BLOCK as usize {
+            // SAFETY: no other thread has these rows.
+            return unsafe { store::<T::Sum, W>(y, rows, first + lane * W, sums) };
         }
         let mut distance = lanes;
         while distance < 32 {
@@ -166,9 +206,45 @@ impl Part {
             unroll!(i < W => { unsafe { to.add(at + i).write(sums[i]) }; });
         }
     }
+
+    /// The sum of all blocks' sums of row `first + tid`, in threads `tid` below `block_rows`, a power of two.
+    ///
+    /// # Safety
+    /// The whole block calls it, after all have read their sums in shared memory; all pieces have stored their sums.
+    #[inline(always)]
+    unsafe fn add_pieces<S: Number>(self, partials: *const S, block_rows: usize, pieces: usize) -> S {
+        let tid = thread::thread_idx_x() as usize;
+        let (row, slot, slots) = split(tid, block_rows);
+        let at = (self.first + row).min(self.rows - 1);
+        // SAFETY: the piece has stored its sums.
+        let read = |piece: usize| unsafe { partials.add(piece * self.rows + at).read() };
+        let mut sum = S::ZERO;
+        let mut piece = slot;
+        while piece + (SINGLE_UNROLL - 1) * slots < pieces {
+            let round: [S; SINGLE_UNROLL] = core::array::from_fn(|u| read(piece + u * slots));
+            unroll!(u < SINGLE_UNROLL => { sum = sum.add(round[u]); });
+            piece += SINGLE_UNROLL * slots;
+        }
+        while piece < pieces {
+            sum = sum.add(read(piece));
+            piece += slots;
+        }
+        let sums = (&raw mut SUMS).cast::<S>();
+        // SAFETY: each thread has its place.
+        unsafe { sums.add(tid).write(sum) };
+        thread::sync_threads(); // every thread's sum is in its place
+        let mut sum = S::ZERO;
+        let mut at = row;
+        while at < BLOCK as usize {
+            // SAFETY: each thread has stored its sum.
+            sum = sum.add(unsafe { sums.add(at).read() });
+            at += block_rows;
+        }
+        sum
+    }
 }
 
-/// The thread's place among `lanes` neighbours, a power of two, the number of these neighbours before it, and how many
+/// The thread's place among `lanes` neighbours, a power of two, the number of such neighbours before it, and how many
 /// of them a block has.
 #[inline(always)]
 fn split(tid: usize, lanes: usize) -> (usize, usize, usize) {
@@ -184,40 +260,29 @@ fn multiply<T: Entry, const W: usize>(a: [T::Bits; W], x: T::Bits, mut sums: [T:
     sums
 }
 
-/// The sum of all blocks' sums of row `first + tid`, in threads `tid` below `block_rows`, a power of two.
+/// Stores the products of rows `row..row + W`, of those that there are.
 ///
 /// # Safety
-/// The whole block calls it, after all have read their sums in shared memory; all pieces have stored their sums.
+/// `y` has room for `rows`, and no other thread stores these.
 #[inline(always)]
-unsafe fn add_pieces<S: Number>(partials: *const S, rows: usize, first: usize, block_rows: usize, pieces: usize) -> S {
-    let tid = thread::thread_idx_x() as usize;
-    let (row, slot, slots) = split(tid, block_rows);
-    let at = (first + row).min(rows - 1);
-    let read = |piece: usize| {
-        // SAFETY: the piece has stored its sums.
-        unsafe { partials.add(piece * rows + at).read() }
-    };
-    let mut sum = S::ZERO;
-    let mut piece = slot;
-    while piece + (SINGLE_UNROLL - 1) * slots < pieces {
-        let round: [S; SINGLE_UNROLL] = core::array::from_fn(|u| read(piece + u * slots));
-        unroll!(u < SINGLE_UNROLL => { sum = sum.add(round[u]); });
-        piece += SINGLE_UNROLL * slots;
+unsafe fn store<S: Number, const W: usize>(y: *mut S, rows: usize, row: usize, sums: [S; W]) {
+    // SAFETY: each row is inside the result, and a vector lies on a boundary.
+    unsafe {
+        let to = y.wrapping_add(row);
+        if row + W <= rows && to.addr().is_multiple_of(16) && size_of::<[S; W]>() >= 16 {
+            if size_of::<S>() == 4 {
+                unroll!(i < const { W / 4 } => {
+                    let four: [S; 4] = core::array::from_fn(|j| sums[(i * 4 + j) % W]);
+                    Vector::<S, 4>(four).store(to.add(i * 4).cast());
+                });
+            } else {
+                unroll!(i < const { W / 2 } => {
+                    let two: [S; 2] = core::array::from_fn(|j| sums[(i * 2 + j) % W]);
+                    Vector::<S, 2>(two).store(to.add(i * 2).cast());
+                });
+            }
+        } else {
+            unroll!(i < W => { if row + i < rows { y.add(row + i).write(sums[i]) } });
+        }
     }
-    while piece < pieces {
-        sum = sum.add(read(piece));
-        piece += slots;
-    }
-    let sums = (&raw mut SUMS).cast::<S>();
-    // SAFETY: each thread has its place.
-    unsafe { sums.add(tid).write(sum) };
-    thread::sync_threads(); // every thread's sum is in its place
-    let mut sum = S::ZERO;
-    let mut at = row;
-    while at < BLOCK as usize {
-        // SAFETY: each thread has stored its sum.
-        sum = sum.add(unsafe { sums.add(at).read() });
-        at += block_rows;
-    }
-    sum
 }
