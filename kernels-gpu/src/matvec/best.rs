@@ -167,7 +167,7 @@ impl Part {
     ) -> Sums<T::Sum> {
         let Self { rows, columns, lane, team, first, apart, start, end } = self;
         // Rows behind the last are the last one; their sums are not stored.
-        let line = |row| a.wrapping_add((first + row * apart).min(rows - 1) * columns);
+        let line = |row: usize| a.wrapping_add((first + row * apart).min(rows - 1) * columns);
         let lines: [_; ROWS] = core::array::from_fn(line);
         // SAFETY: these elements are inside the vector, on a boundary where `W` is not 1.
         let of_x = |k| unsafe { if W == 1 { load::<_, W, SINGLE>(x.add(k)) } else { load::<_, W, ALIGNED>(x.add(k)) } };
