@@ -19,6 +19,14 @@ pub enum Collective {
     Matrix,
 }
 
+impl Collective {
+    /// Whether it orders what its lanes did in memory before it and what they do after it. The others only wait for the
+    /// lanes: PTX ISA, `bar.warp.sync`.
+    pub fn orders_memory(self) -> bool {
+        self == Self::Sync
+    }
+}
+
 /// Mode of `shfl.sync`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are PTX's own")]

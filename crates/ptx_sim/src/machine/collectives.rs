@@ -38,7 +38,9 @@ pub fn execute_together<O: Observer>(
         shadow.meet(&mut scene, registers, Meeting { kind: *kind, run, args }, mask);
     }
     step.context().setup.level.run(run, registers, mask, args);
-    step.worker.observer.meet(&mut step.block.observed, step.warp.index, mask, step.warp.live);
+    if kind.orders_memory() {
+        step.worker.observer.meet(&mut step.block.observed, step.warp.index, mask, step.warp.live);
+    }
     Ok(true)
 }
 
@@ -149,7 +151,9 @@ fn meet_group<O: Observer>(
         warp.absorb(&mut split);
         warp.splits.push(split);
     }
-    worker.observer.meet(&mut block.observed, warp.index, came, warp.live);
+    if matches!(group.first(), Some(Split { state: State::Collective { kind, .. }, .. }) if kind.orders_memory()) {
+        worker.observer.meet(&mut block.observed, warp.index, came, warp.live);
+    }
     Ok(())
 }
 

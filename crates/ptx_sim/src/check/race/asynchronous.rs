@@ -93,7 +93,7 @@ impl Race<'_> {
 
 fn mode(range: &Range) -> Mode {
     let strong = range.reduces.then_some(Reach::Device);
-    Mode { writes: range.kind != AccessKind::Load, strong, non_coherent: false, observes: false }
+    Mode { writes: range.kind != AccessKind::Load, strong, ..Mode::LOAD }
 }
 
 fn touch<'a>(range: &Range, addresses: &'a [u64; LANES], mask: u32, spread: &'a Spread, peek: Peek<'a>) -> Touch<'a> {

@@ -33,10 +33,10 @@ pub(super) struct Warp {
     /// The block's time at the warp's last synchronisation; the warp's accesses carry it as their stamp.
     pub stamp: u32,
     /// Accesses of the warp with a stamp below this happen before the next access of each of its lanes.
-    whole: u32,
+    pub whole: u32,
     pub groups: Vec<Group>,
     /// Fences whose view later strong writes release.
-    fences: Vec<Fence>,
+    pub fences: Vec<Fence>,
     /// Strong reads whose release a later fence acquires.
     pending: Vec<Pending>,
 }
@@ -58,14 +58,15 @@ pub(super) struct Excluded {
     pub acquire: Reach,
 }
 
+/// A fence that lanes of a warp have executed.
 #[derive(Debug)]
-struct Fence {
-    lanes: u32,
-    reach: Reach,
-    view: View,
-    time: u32,
+pub(super) struct Fence {
+    pub lanes: u32,
+    pub reach: Reach,
+    pub view: View,
+    pub time: u32,
     /// Value of [`Warp::whole`] at the fence.
-    whole: u32,
+    pub whole: u32,
 }
 
 #[derive(Debug)]
@@ -103,7 +104,7 @@ impl Block {
     }
 
     /// Advances a warp's time, which separates its accesses so far from its later ones.
-    fn tick(&mut self, warp: usize) -> u32 {
+    pub fn tick(&mut self, warp: usize) -> u32 {
         self.time = self.time.saturating_add(1);
         self.warps[warp].stamp = self.time;
         self.time
@@ -214,48 +215,31 @@ impl Block {
         }
     }
 
-    /// Returns what a strong write by the lanes releases because of earlier fences, and at which scope.
-    pub fn fenced(&self, warp: usize, lanes: u32, reach: Reach) -> Vec<(Tree, Reach)> {
-        let (index, warp) = (warp as u8, &self.warps[warp]);
-        let fences = warp.fences.iter().filter(|fence| fence.lanes & lanes != 0);
-        let release = |fence: &Fence| {
-            let mut view = fence.view.clone();
-            let home = Arc::make_mut(&mut view.home);
-            home.cover(index, u32::MAX, fence.whole);
-            home.cover(index, fence.lanes & lanes, fence.time);
-            (view.tree(self.home.block), fence.reach.min(reach))
-        };
-        fences.map(release).collect()
-    }
-
-    /// Returns what the lanes release now.
-    pub fn release(&mut self, warp: usize, lanes: u32) -> Tree {
-        let time = self.tick(warp);
-        let (block, index) = (self.home.block, warp as u8);
-        let warp = &self.warps[warp];
-        let mut released: Option<Tree> = None;
-        for group in warp.groups.iter().filter(|group| group.lanes & lanes != 0) {
-            let mut view = group.view.clone();
-            let home = Arc::make_mut(&mut view.home);
-            home.cover(index, u32::MAX, warp.whole);
-            home.cover(index, group.lanes & lanes, time);
-            let tree = view.tree(block);
-            match &mut released {
-                Some(released) => released.join(&tree),
-                None => released = Some(tree),
-            }
-        }
-        released.unwrap_or_default()
-    }
-
     /// Acquires a release for the lanes. `near`: the scope of the reader or the writer limits it to the thread's own
     /// block.
     pub fn acquire(&mut self, warp: usize, lanes: u32, released: &Tree, near: bool) {
         let block = self.home.block;
-        self.warps[warp].each_group(lanes, |group| match near {
-            true => group.view.acquire_home(block, released),
-            false => group.view.acquire(block, released),
-        });
+        let groups = &mut self.warps[warp].groups;
+        for at in 0..groups.len() {
+            let group = &groups[at];
+            let here = group.lanes & lanes;
+            if here == 0 {
+                continue;
+            }
+            let mut view = group.view.clone();
+            match near {
+                true => view.acquire_home(block, released),
+                false => view.acquire(block, released),
+            }
+            if view.is_same(&group.view) {
+                continue;
+            }
+            let rest = Group { lanes: group.lanes & !lanes, ..group.clone() };
+            if rest.lanes != 0 {
+                groups.push(rest);
+            }
+            (groups[at].lanes, groups[at].view) = (here, view);
+        }
     }
 
     /// Records a release that the lanes would acquire if the scopes were wide enough.

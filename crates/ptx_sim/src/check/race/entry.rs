@@ -9,6 +9,10 @@ use std::sync::Arc;
 /// Numbers from this one on stand for asynchronous accesses instead of warps, of which a block has at most 32.
 pub(super) const FIRST_AGENT: u8 = 32;
 
+/// Most times to which an entry covers lanes of one warp. Of more, the latest stands for all, which orders more than the
+/// program does.
+const TIMES: usize = 4;
+
 /// Lanes of a warp that are covered to a later time than their block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Known {
@@ -82,8 +86,18 @@ impl Entry {
         }
         match self.known.iter_mut().find(|known| (known.warp, known.time) == (warp, time)) {
             Some(known) => known.lanes |= lanes,
-            None => self.known.push(Known { warp, lanes, time }),
+            None => self.add(Known { warp, lanes, time }),
         }
+    }
+
+    fn add(&mut self, mut new: Known) {
+        if self.known.iter().filter(|known| known.warp == new.warp).count() == TIMES {
+            for known in self.known.iter().filter(|known| known.warp == new.warp) {
+                (new.lanes, new.time) = (new.lanes | known.lanes, new.time.max(known.time));
+            }
+            self.known.retain(|known| known.warp != new.warp);
+        }
+        self.known.push(new);
     }
 
     /// Whether this entry covers everything that `other` covers.
@@ -126,6 +140,17 @@ mod tests {
         assert!(entry.covers_warp(2, 11) && !entry.covers_warp(2, 12));
         entry.cover(2, u32::MAX, 3);
         assert!(entry.covers_warp(2, 11));
+    }
+
+    #[test]
+    fn many_times_of_a_warp_become_the_latest() {
+        let mut entry = Entry::default();
+        (0..TIMES as u32).for_each(|lane| entry.cover(1, 1 << lane, 10 + lane));
+        assert!(entry.covers_any(1, 0b0001, 9) && !entry.covers_any(1, 0b0001, 10));
+        entry.cover(0, 1, 5);
+        entry.cover(1, 1 << TIMES, 7);
+        assert!(entry.covers_any(1, 0b0001, 12) && entry.covers_any(1, 1 << TIMES, 12) && entry.covers_any(0, 1, 4));
+        assert!(!entry.covers_any(1, 0b0001, 13) && !entry.covers_any(1, 1 << 31, 0) && !entry.covers_any(0, 1, 5));
     }
 
     #[test]

@@ -8,7 +8,7 @@
 
 use super::options::{Atomics, Options, Volatile};
 use crate::observe::Site;
-use crate::program::{Access, Atomic, Function, Op, Order, Program};
+use crate::program::{Access, Atomic, BarrierKind, Function, Op, Order, Program};
 use crate::registers::{NO_SLOT, Slot};
 use std::collections::{HashMap, HashSet};
 
@@ -24,6 +24,8 @@ pub(super) struct Facts<'a> {
     weakened: HashSet<Site>,
     /// Whether the program contains `ld.global.nc`.
     non_coherent: bool,
+    /// See [`Facts::leaves_threads_out`].
+    leaves_threads_out: bool,
 }
 
 /// Properties of an atomic.
@@ -42,17 +44,36 @@ impl<'a> Facts<'a> {
         let found = || if from_llvm() { Atomics::Source } else { Atomics::Ptx };
         let non_coherent =
             program.functions.iter().flat_map(|function| &function.code).any(|inst| non_coherent(&inst.op));
+        let leaves_threads_out =
+            program.functions.iter().flat_map(|function| &function.code).any(|inst| partial(&inst.op));
         let policy = options.atomics.unwrap_or_else(found);
         let weakened = match options.volatile {
             Volatile::Strong => HashSet::new(),
             Volatile::Weak => volatile_accesses(program).collect(),
         };
-        Self { program, policy, atomics: HashMap::new(), last: None, weakened, non_coherent }
+        Self { program, policy, atomics: HashMap::new(), last: None, weakened, non_coherent, leaves_threads_out }
     }
 
     /// Whether the program contains loads that require unwritten memory, `ld.global.nc`.
     pub fn any_non_coherent(&self) -> bool {
         self.non_coherent
+    }
+
+    /// Whether some of the program's synchronisation may order a thread after some of the threads of a block or grid
+    /// and not after others: all except the barriers of whole blocks and warps may.
+    pub fn leaves_threads_out(&self) -> bool {
+        self.leaves_threads_out
+    }
+
+    /// Returns the bytes of an element of a strong access of `bytes` bytes: see [`Mode::bytes`].
+    ///
+    /// [`Mode::bytes`]: super::records::Mode::bytes
+    pub fn element_bytes(&self, site: Site, bytes: u32) -> u8 {
+        let element = match at(self.program, site) {
+            Some(Op::Load(access) | Op::Store(access)) => access.bytes,
+            _ => u8::try_from(bytes).unwrap_or(u8::MAX),
+        };
+        element.max(4)
     }
 
     /// Whether this instruction is such a load.
@@ -124,6 +145,15 @@ pub(super) fn starts_emulation(program: &Program, load: Site, swap: Site) -> boo
 
 fn at(program: &Program, site: Site) -> Option<&Op> {
     program.functions.get(site.function as usize)?.code.get(site.pc as usize).map(|inst| &inst.op)
+}
+
+fn partial(op: &Op) -> bool {
+    match op {
+        Op::Load(access) | Op::Store(access) => access.order != Order::Weak,
+        Op::Barrier { count, kind, .. } => count.is_some() || matches!(kind, BarrierKind::Arrive),
+        Op::Atomic(_) | Op::AtomicVector(_) | Op::Fence(..) | Op::Async(_) | Op::Warpgroup(_) => true,
+        _ => false,
+    }
 }
 
 fn non_coherent(op: &Op) -> bool {

@@ -55,7 +55,7 @@ impl Race<'_> {
                 return false;
             }
         }
-        let mode = Mode { writes: false, strong: None, non_coherent: false, observes: false };
+        let mode = Mode::LOAD;
         let record = Record { block: block.home.block, stamp, site: touch.site, warp: touch.warp as u8, mode };
         match page.tables.recent(&record) {
             Some(id) => page.tables.known(set, id).is_some_and(|grown| grown.compatible && grown.marks == Marks::Keep),

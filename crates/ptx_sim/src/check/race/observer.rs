@@ -36,7 +36,7 @@ impl Observer for Race<'_> {
             Some(free) => free,
             None => {
                 self.blocks.push(None);
-                self.shared.push(Shadow::small());
+                self.shared.push(Shadow::small(self.facts.leaves_threads_out()));
                 self.own.push(Vec::new());
                 self.proxies.iter_mut().for_each(|all| all.push(Proxies::default()));
                 self.blocks.len() - 1
@@ -85,8 +85,9 @@ impl Observer for Race<'_> {
         let strong = (is_strong && !self.facts.weakens(touch.site)).then(|| Reach::of(touch.scope));
         let (writes, global) = (touch.kind != AccessKind::Load, touch.space == Space::Global);
         let non_coherent = global && !writes && self.facts.non_coherent(touch.site);
-        let (mut releases, mut observes) = (false, false);
+        let (mut releases, mut observes, mut bytes) = (false, false, 0);
         if let Some(reach) = strong {
+            bytes = self.facts.element_bytes(touch.site, touch.bytes);
             let acquires = match touch.kind {
                 AccessKind::Atomic => {
                     let facts = self.facts.atomic(touch.site, touch.order);
@@ -112,7 +113,7 @@ impl Observer for Race<'_> {
             stamp: warp.stamp,
             site: touch.site,
             warp: touch.warp as u8,
-            mode: Mode { writes, strong, non_coherent, observes },
+            mode: Mode { writes, strong, bytes, non_coherent, observes },
         };
         let may_violate_nc = global && self.facts.any_non_coherent() && (non_coherent || writes);
         let floor = block.floor(touch.warp as usize);
@@ -194,7 +195,7 @@ impl Observer for Race<'_> {
         if let Some(block) = &mut self.blocks[*index] {
             let mut released = block.release(warp as usize, mask);
             self.agents.add_completed(variable, &mut released);
-            self.named.entry(variable).or_default().release(block.home, Reach::of(scope), &released);
+            self.named.entry(variable).or_default().release(block.home, Reach::of(scope), released.into());
             if let Some(past) = variables::before_last(variable) {
                 self.named.remove(&past);
             }

@@ -45,6 +45,8 @@ pub(super) enum Missing {
     WarpSync,
     /// The scopes of a release and an acquire, or of the two accesses, are too narrow.
     Scopes(Reach, Reach),
+    /// Both are strong, but access elements of these sizes in bytes.
+    OneSize(u8, u8),
 }
 
 /// The occurrence that the finding shows.
@@ -143,6 +145,10 @@ pub(super) fn help(key: Key, example: &Example) -> String {
         (Missing::Scopes(..), Apart::Grid) => {
             "threads of different blocks need `.gpu` (or `.sys`) on both sides: `.cta` covers only the thread's own \
             block"
+                .to_owned()
+        }
+        (Missing::OneSize(..), _) => {
+            "PTX relates atomic and other strong accesses only if they access the same bytes: use one size for the word"
                 .to_owned()
         }
         (Missing::Scopes(..), _) => "use a scope that includes both threads".to_owned(),

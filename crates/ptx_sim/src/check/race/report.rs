@@ -212,6 +212,7 @@ impl<'a> Seen<'a> {
                     b.name()
                 )
             }
+            Missing::OneSize(a, b) => format!("of {a} and {b} bytes, which overlap only in part"),
             _ if pair.example.same_instruction => "of different values by lanes of one instruction".to_owned(),
             _ if apart == Apart::Warp => "by lanes of one warp, ordered only by lock-step execution".to_owned(),
             _ => "without ordering between them".to_owned(),
@@ -274,6 +275,9 @@ fn missing(found: &Found<'_>) -> Missing {
         && let (Some(earlier), Some(later)) = (found.earlier.mode.strong, now.record.mode.strong)
     {
         return Missing::Scopes(earlier, later);
+    }
+    if found.conflict == Conflict::Sizes {
+        return Missing::OneSize(found.earlier.mode.bytes, now.record.mode.bytes);
     }
     let (warp, lane) = (now.touch.warp as usize, found.lane as u8);
     if let Some((release, acquire)) = now.block.too_narrow(warp, lane, found.earlier) {

@@ -54,17 +54,19 @@ pub(super) struct Shadow {
     made: Vec<usize>,
     /// Initial `Page::shift` of new pages.
     shift: u32,
+    /// Whether a cell may have many unordered accesses, as [`Tables::new`] takes it.
+    many: bool,
 }
 
 impl Shadow {
     /// Creates the shadow of device memory.
-    pub fn large() -> Self {
-        Self { parts: Vec::new(), made: Vec::new(), shift: SIZES[0] }
+    pub fn large(many: bool) -> Self {
+        Self { parts: Vec::new(), made: Vec::new(), shift: SIZES[0], many }
     }
 
     /// Creates the shadow of shared memory, whose small size does not justify large cells.
-    pub fn small() -> Self {
-        Self { shift: WORD, ..Self::large() }
+    pub fn small(many: bool) -> Self {
+        Self { shift: WORD, ..Self::large(many) }
     }
 
     /// Returns the page of an address, and allocates it if necessary.
@@ -75,14 +77,14 @@ impl Shadow {
         if part >= self.parts.len() {
             self.reach(part);
         }
-        let (made, shift) = (&mut self.made, self.shift);
+        let (made, shift, many) = (&mut self.made, self.shift, self.many);
         let part = match &mut self.parts[part] {
             Some(part) => part,
             none => none.insert(new_part()),
         };
         let page = match &mut part[at] {
             Some(page) => page,
-            none => none.insert(new_page(made, number, shift)),
+            none => none.insert(new_page(made, number, shift, many)),
         };
         if page.tables.full(page.shift > WORD) {
             page.compact();
@@ -132,15 +134,15 @@ fn new_part() -> Part {
 }
 
 #[cold]
-fn new_page(made: &mut Vec<usize>, number: usize, shift: u32) -> Box<Page> {
+fn new_page(made: &mut Vec<usize>, number: usize, shift: u32, many: bool) -> Box<Page> {
     made.push(number);
-    Box::new(Page::new(shift))
+    Box::new(Page::new(shift, many))
 }
 
 impl Page {
-    fn new(shift: u32) -> Self {
+    fn new(shift: u32, many: bool) -> Self {
         let [writes, sets] = [Half::default(), Half::default()];
-        Self { shift, tables: Tables::default(), writes, sets, synchronises: false }
+        Self { shift, tables: Tables::new(many), writes, sets, synchronises: false }
     }
 
     /// Returns log2 of the bytes of a cell.
@@ -329,7 +331,7 @@ mod tests {
 
     #[test]
     fn cells_are_as_large_as_accesses_allow() {
-        let mut page = Page::new(SIZES[0]);
+        let mut page = Page::new(SIZES[0], false);
         let (ids, marks) = page.writes(1..2);
         (ids[0], marks[0]) = (7, Mark::side_by_side(4, 1, 5));
         assert_eq!((page.cells(32, 64), page.shift()), (1..3, 5));
@@ -344,7 +346,7 @@ mod tests {
 
     #[test]
     fn words_are_exact_for_words() {
-        let mut page = Page::new(SIZES[0]);
+        let mut page = Page::new(SIZES[0], false);
         page.writes(0..2).0.fill(7);
         assert_eq!((page.exact_cells(0, 64, 8), page.shift()), (0..16, 2));
         assert_eq!((page.exact_cells(0, 64, 2), page.shift()), (0..32, 1));

@@ -47,15 +47,17 @@ pub(crate) struct Race<'a> {
 
 impl<'a> Race<'a> {
     pub fn new(program: &'a Program, options: Options, level: Level) -> Self {
+        let facts = Facts::new(program, options);
+        let global = Shadow::large(facts.leaves_threads_out());
         Self {
             level,
-            facts: Facts::new(program, options),
+            facts,
             seen: Seen::new(program, options),
             blocks: Vec::new(),
             shared: Vec::new(),
             tickets: HashMap::new(),
             clusters: HashMap::new(),
-            global: Shadow::large(),
+            global,
             variables: HashMap::default(),
             named: HashMap::new(),
             own: Vec::new(),
@@ -92,9 +94,9 @@ impl<'a> Race<'a> {
         let warp = touch.warp as usize;
         let Some(block) = self.blocks[index].as_mut() else { return };
         let variables = &mut self.variables;
-        each_word(touch, |_, place| {
+        each_word(touch, |_, place, lanes| {
             if let Some(variable) = variables.get_mut(&place) {
-                variable.read(block, warp, touch.mask, reach, !now);
+                variable.read(block, warp, lanes, reach, !now);
             }
         });
     }
@@ -106,7 +108,7 @@ impl<'a> Race<'a> {
         let Some(block) = self.blocks[index].as_mut() else { return };
         let mut released = block.fenced(warp, touch.mask, reach);
         if now {
-            released.push((block.release(warp, touch.mask), reach));
+            released.extend(block.releases(warp, touch.mask).into_iter().map(|released| (released, reach)));
         }
         let home = block.home;
         let replaces = touch.kind == AccessKind::Store;
@@ -115,7 +117,7 @@ impl<'a> Race<'a> {
         if released.is_empty() && !replaces {
             return;
         }
-        each_word(touch, |address, place| {
+        each_word(touch, |address, place, lanes| {
             if replaces && let Some(variable) = variables.get_mut(&place) {
                 *variable = variables::Variable::default();
             }
@@ -135,8 +137,10 @@ impl<'a> Race<'a> {
                 }
                 variables::Variable::default()
             });
-            for (tree, reach) in &released {
-                variable.release(home, *reach, tree);
+            for (released, reach) in &released {
+                if let Some(released) = released.by(lanes) {
+                    variable.release(home, *reach, released);
+                }
             }
         });
     }
@@ -145,7 +149,7 @@ impl<'a> Race<'a> {
     #[cold]
     pub(super) fn overwrite(&mut self, touch: &Touch<'_>) {
         let variables = &mut self.variables;
-        each_word(touch, |_, place| {
+        each_word(touch, |_, place, _| {
             if let Some(variable) = variables.get_mut(&place) {
                 *variable = variables::Variable::default();
             }

@@ -4,10 +4,12 @@
 
 use super::marks::Marks;
 use super::records::{Mode, Record};
+use super::sets::{FEW, Growing, MOST, Set, Sets, push};
 use crate::observe::Site;
 
-/// Maximum members of a set. Of more accesses, the first ones are kept, from different blocks where possible.
-const MOST: usize = 4;
+/// Records of a page up to which its sets may have more than `FEW` members: then at most this number of records and
+/// `FEW + 1` for every byte of the page are in use.
+const ROOM_FOR_MANY: usize = 1024;
 /// Entries of a table before unused ones are first searched for; `LITTLE_ROOM` applies to a page with few cells.
 const ROOM: usize = 512;
 const LITTLE_ROOM: usize = 128;
@@ -16,18 +18,9 @@ const MEMO: usize = 16;
 /// Maximum number of cached answers: they take as many bytes as the page has, half of the two bytes of tables per byte
 /// of the page.
 const MOST_MEMO: usize = 512;
-/// Flag of a reference to a set with one member; the other bits are the member. At most 5 records are in use for every
-/// byte of a page, so that half as many again do not reach this bit.
+/// Flag of a reference to a set with one member; the other bits are the member. With `ROOM_FOR_MANY` and 5 for every byte
+/// of a page, half as many records again as are in use do not reach this bit.
 const SINGLE: u16 = 1 << 15;
-
-/// The relevant accesses to one cell since its last ordinary write.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Set {
-    members: [u16; MOST],
-    len: u8,
-    /// If the set is full of ordinary loads by different blocks: one more than the last of these blocks; otherwise 0.
-    readers: u32,
-}
 
 /// A [`Record`] in compact form: warps of a block with the same access share everything except the warp's number.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +50,9 @@ impl Act {
 pub(super) struct Tables {
     acts: Vec<Act>,
     records: Vec<Entry>,
-    sets: Vec<Set>,
+    sets: Sets,
+    /// Whether a set may have `MOST` members.
+    many: bool,
     /// Index of the last record of an instruction, by a hash of the instruction.
     hints: [u16; 16],
     /// Cache of recent answers: set, record, result. Its length is a power of two and grows with the number of sets.
@@ -76,27 +71,27 @@ pub(super) struct Grown {
     pub compatible: bool,
 }
 
-impl Default for Tables {
-    fn default() -> Self {
-        let mode = Mode { writes: false, strong: None, non_coherent: false, observes: false };
+impl Tables {
+    /// Creates empty tables. `many`: sets may have `MOST` members instead of `FEW`.
+    pub fn new(many: bool) -> Self {
+        let mode = Mode::LOAD;
         let nothing = Act { block: 0, stamp: 0, site: Site { function: 0, pc: 0 }, mode };
         Self {
             acts: vec![nothing],
             records: vec![Entry { act: 0, warp: 0 }],
-            sets: vec![Set::default()],
+            sets: Sets::default(),
+            many,
             hints: [0; 16],
             memo: vec![Default::default(); MEMO],
             limit: 0,
         }
     }
-}
 
-impl Tables {
     /// Clears the tables and keeps their memory for reuse.
     pub fn clear(&mut self) {
         self.acts.truncate(1);
         self.records.truncate(1);
-        self.sets.truncate(1);
+        self.sets.clear();
         self.memo.fill(Default::default());
         (self.hints, self.limit) = ([0; 16], 0);
     }
@@ -145,10 +140,10 @@ impl Tables {
 
     /// Returns the members of a set, the latest last.
     #[inline]
-    pub fn set(&self, set: u16) -> Set {
+    pub fn set(&self, set: u16) -> Set<'_> {
         match set & SINGLE {
-            0 => self.sets[usize::from(set)],
-            _ => Set { members: [set & !SINGLE, 0, 0, 0], len: 1, readers: 0 },
+            0 => Set::Many(self.sets.get(set)),
+            _ => Set::One([set & !SINGLE]),
         }
     }
 
@@ -201,7 +196,7 @@ impl Tables {
     /// Whether a set is full of ordinary loads by different blocks, all of which precede this block.
     #[inline(always)]
     pub fn earlier_blocks_read(&self, set: u16, block: u32) -> bool {
-        let readers = self.sets.get(usize::from(set)).map_or(0, |set| set.readers);
+        let readers = self.sets.readers(set);
         readers != 0 && readers <= block
     }
 
@@ -213,7 +208,7 @@ impl Tables {
         observed: impl Fn(&Record) -> bool,
     ) -> Grown {
         let new = self.get(record);
-        let mut grown = Set::default();
+        let mut grown = Growing::new(self.most());
         let mut marks = Marks::Replace;
         let (old_set, latest) = (self.set(set), self.latest(set));
         for &member in old_set.members() {
@@ -228,41 +223,48 @@ impl Tables {
                     continue;
                 }
             }
-            grown.push(member);
+            grown.keep(member);
         }
-        if usize::from(grown.len) == MOST && !self.make_room(&mut grown, &new) {
+        if grown.is_full() && !self.make_room(&mut grown, &new) {
             return Grown { set, marks: Marks::Keep, compatible: false };
         }
         grown.push(record);
-        if grown.len == 1 {
-            return Grown { set: SINGLE | record, marks, compatible: false };
+        if let [one] = grown.members() {
+            return Grown { set: SINGLE | one, marks, compatible: false };
         }
-        grown.readers = self.readers(&grown);
-        push(&mut self.sets, grown);
-        Grown { set: (self.sets.len() - 1) as u16, marks, compatible: false }
+        let readers = if grown.is_full() { self.readers(grown.members()) } else { 0 };
+        let set = self.sets.add(grown.members().iter().copied(), readers);
+        Grown { set, marks, compatible: false }
     }
 
-    /// See [`Set::readers`].
-    fn readers(&self, set: &Set) -> u32 {
-        let members = set.members.map(|member| self.get(member));
-        let different = (1..MOST).all(|at| members[..at].iter().all(|other| other.block != members[at].block));
-        let full =
-            usize::from(set.len) == MOST && different && members.iter().all(|member| member.mode.is_plain_load());
-        let last = members.map(|member| member.block).into_iter().max().unwrap_or_default();
+    /// Maximum members of a set.
+    fn most(&self) -> usize {
+        if self.many && self.records.len() <= ROOM_FOR_MANY { MOST } else { FEW }
+    }
+
+    /// Returns one more than the last block of a full set, if its members are ordinary loads by different blocks;
+    /// otherwise 0.
+    fn readers(&self, members: &[u16]) -> u32 {
+        let block = |member: &u16| self.get(*member).block;
+        let different =
+            (1..members.len()).all(|at| members[..at].iter().all(|other| block(other) != block(&members[at])));
+        let full = different && members.iter().all(|&member| self.mode(member).is_plain_load());
+        let last = members.iter().map(block).max().unwrap_or_default();
         if full { last.saturating_add(1) } else { 0 }
     }
 
     /// Makes room in a full set for an access that adds information, by removing a member whose block has another one.
-    fn make_room(&self, set: &mut Set, new: &Record) -> bool {
-        let blocks = set.members.map(|member| self.get(member).block);
+    fn make_room(&self, set: &mut Growing, new: &Record) -> bool {
+        let members = set.members();
+        let block = |at: usize| self.get(members[at]).block;
         let stands_for = |member: &u16| self.get(*member).mode.covers(new.mode);
-        if !set.members.iter().any(stands_for) {
+        if !members.iter().any(stands_for) {
             return true;
         }
-        let twice = (1..MOST).rev().find(|&at| blocks[..at].contains(&blocks[at]));
-        let Some(at) = twice.filter(|_| !blocks.contains(&new.block)) else { return false };
-        set.members.copy_within(at + 1.., at);
-        set.len -= 1;
+        let known = |block_of: u32, before: usize| (0..before).any(|at| block(at) == block_of);
+        let twice = (1..members.len()).rev().find(|&at| known(block(at), at));
+        let Some(at) = twice.filter(|_| !known(new.block, members.len())) else { return false };
+        set.remove(at);
         true
     }
 
@@ -276,7 +278,7 @@ impl Tables {
     /// Drops the entries without references, and renumbers the references to the others.
     #[cold]
     pub fn compact(&mut self, writes: &mut [u16], sets: &mut [u16]) {
-        let old = std::mem::take(self);
+        let old = std::mem::replace(self, Self::new(self.many));
         let mut new_acts = vec![0_u16; old.acts.len()];
         let mut new_records = vec![0_u16; old.records.len()];
         let mut new_sets = vec![0_u16; old.sets.len()];
@@ -304,12 +306,8 @@ impl Tables {
             }
             let new = &mut new_sets[usize::from(*set)];
             if *new == 0 {
-                let mut copy = old.sets[usize::from(*set)];
-                for member in &mut copy.members[..usize::from(copy.len)] {
-                    *member = moved(self, *member);
-                }
-                self.sets.push(copy);
-                *new = (self.sets.len() - 1) as u16;
+                let members: Vec<u16> = old.sets.get(*set).iter().map(|&member| moved(self, member)).collect();
+                *new = self.sets.add(members.into_iter(), old.sets.readers(*set));
             }
             *set = *new;
         }
@@ -318,40 +316,18 @@ impl Tables {
     }
 }
 
-/// Appends to a table. Tables are numerous, so they grow by less than a factor of two.
-fn push<T>(table: &mut Vec<T>, entry: T) {
-    if table.len() == table.capacity() {
-        table.reserve_exact(table.len() / 2 + 3);
-    }
-    table.push(entry);
-}
-
-impl Set {
-    /// Returns the records, the latest last.
-    #[inline]
-    pub fn members(&self) -> &[u16] {
-        &self.members[..usize::from(self.len)]
-    }
-
-    fn push(&mut self, record: u16) {
-        let at = usize::from(self.len).min(MOST - 1);
-        self.members[at] = record;
-        self.len = (at + 1) as u8;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn record(block: u32, warp: u8, pc: u32) -> Record {
-        let mode = Mode { writes: false, strong: None, non_coherent: false, observes: false };
+        let mode = Mode::LOAD;
         Record { block, stamp: 1, site: Site { function: 0, pc }, warp, mode }
     }
 
     #[test]
     fn warps_share_equal_accesses() {
-        let mut tables = Tables::default();
+        let mut tables = Tables::new(false);
         let ids: Vec<u16> = (0..8).map(|warp| tables.record(&record(3, warp, 5))).collect();
         assert_eq!((tables.acts.len(), tables.records.len()), (2, 9));
         assert_eq!(tables.record(&record(3, 7, 5)), ids[7]);
@@ -362,7 +338,7 @@ mod tests {
 
     #[test]
     fn referenced_entries_survive() {
-        let mut tables = Tables::default();
+        let mut tables = Tables::new(false);
         let never = |_: &Record| false;
         let [a, b, c] = [1, 2, 3].map(|block| tables.record(&record(block, 0, block)));
         let one = tables.grow(0, a, false, never, never).set;
@@ -378,8 +354,24 @@ mod tests {
     }
 
     #[test]
+    fn many_readers_are_kept_where_some_may_be_ordered() {
+        for (many, most) in [(false, FEW), (true, MOST)] {
+            let mut tables = Tables::new(many);
+            let never = |_: &Record| false;
+            let ids: Vec<u16> = (0..=MOST as u32).map(|block| tables.record(&record(block, 0, block))).collect();
+            let mut set = 0;
+            for (at, &id) in ids.iter().enumerate() {
+                assert!(!tables.earlier_blocks_read(set, MOST as u32 + 1) || at >= most);
+                set = tables.grow(set, id, false, never, never).set;
+            }
+            assert_eq!(tables.set(set).members(), &ids[..most]);
+            assert!(tables.earlier_blocks_read(set, most as u32) && !tables.earlier_blocks_read(set, most as u32 - 1));
+        }
+    }
+
+    #[test]
     fn the_cache_stays_within_its_bound() {
-        let mut tables = Tables::default();
+        let mut tables = Tables::new(false);
         let never = |_: &Record| false;
         let ids: Vec<u16> = (0..200).map(|block| tables.record(&record(block, 0, block))).collect();
         let mut grown = Vec::new();

@@ -57,6 +57,24 @@ impl Tree {
         self.root = Some(with(self.root.as_ref(), self.height, block, entry));
     }
 
+    /// Covers lanes of a warp of a block up to `time`.
+    pub fn cover(&mut self, block: u32, warp: u8, lanes: u32, time: u32) {
+        if lanes != 0 {
+            let mut entry = self.get(block).map_or_else(Entry::default, |entry| Entry::clone(entry));
+            entry.cover(warp, lanes, time);
+            self.insert(block, &Arc::new(entry));
+        }
+    }
+
+    /// Whether both are one tree in memory, and thus equal.
+    #[inline]
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (&self.root, &other.root) {
+            (Some(mine), Some(theirs)) => Arc::ptr_eq(mine, theirs),
+            (mine, theirs) => mine.is_none() && theirs.is_none(),
+        }
+    }
+
     /// Adds all entries of `other`.
     pub fn join(&mut self, other: &Self) {
         let Some(theirs) = &other.root else { return };

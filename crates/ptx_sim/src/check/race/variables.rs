@@ -1,6 +1,7 @@
 //! Synchronisation variables: releases to a word of memory or to another object that threads synchronise through.
 
 use super::clock::Block;
+use super::releases::Released;
 use super::tree::Tree;
 use super::view::{Home, Reach};
 use crate::observe::Variable as Named;
@@ -14,7 +15,7 @@ const KEPT: u64 = 256;
 #[derive(Debug, Default)]
 pub(super) struct Variable {
     /// Releases at device scope.
-    device: Vec<Tree>,
+    device: Vec<Released>,
     /// The block that made them, if only one did.
     only: Option<u32>,
     /// Releases at block or cluster scope.
@@ -22,12 +23,12 @@ pub(super) struct Variable {
 }
 
 impl Variable {
-    /// Adds a release by a thread of a block.
-    pub fn release(&mut self, home: Home, reach: Reach, released: &Tree) {
+    /// Adds a release by threads of a block.
+    pub fn release(&mut self, home: Home, reach: Reach, released: Released) {
         if reach == Reach::Device {
             self.only =
                 if self.device.is_empty() { Some(home.block) } else { self.only.filter(|&only| only == home.block) };
-            self.device.push(released.clone());
+            self.device.push(released);
             if self.device.len() > LOG {
                 self.fold();
             }
@@ -38,8 +39,8 @@ impl Variable {
             _ => other.0 == reach && other.1.cluster == home.cluster,
         };
         match self.near.iter_mut().find(same) {
-            Some((_, _, tree)) => tree.join(released),
-            None => self.near.push((reach, home, released.clone())),
+            Some((_, _, tree)) => released.add_to(tree),
+            None => self.near.push((reach, home, released.into_tree())),
         }
     }
 
@@ -51,7 +52,7 @@ impl Variable {
             true => block.postpone(warp, lanes, released, reach, near),
             false => block.acquire(warp, lanes, released, near),
         };
-        if let Some(released) = self.device.first() {
+        if let Some(released) = self.device.first().map(Released::folded) {
             // A read at block scope sees what its own block released, and thus what that release covers of the reader's
             // block.
             take(released, reach, reach == Reach::Block && self.only != Some(home.block));
@@ -59,7 +60,8 @@ impl Variable {
         for (_, _, released) in self.near.iter().filter(|(reach, from, _)| from.reaches(*reach, home)) {
             take(released, Reach::Block, false);
         }
-        if let Some(released) = self.device.first().filter(|_| reach == Reach::Block && self.only != Some(home.block)) {
+        let too_far = reach == Reach::Block && self.only != Some(home.block);
+        if let Some(released) = self.device.first().filter(|_| too_far).map(Released::folded) {
             block.exclude(warp, lanes, released, Reach::Device, reach);
         }
         for (near, _, released) in self.near.iter().filter(|(reach, from, _)| !from.reaches(*reach, home)) {
@@ -68,11 +70,15 @@ impl Variable {
     }
 
     fn fold(&mut self) {
-        if let [all, rest @ ..] = self.device.as_mut_slice() {
-            for released in rest {
-                all.join(released);
-            }
-            self.device.truncate(1);
+        if let [one] = self.device.as_slice()
+            && one.lanes == 0
+        {
+            return;
+        }
+        let mut releases = std::mem::take(&mut self.device).into_iter();
+        if let Some(mut all) = releases.next().map(Released::into_tree) {
+            releases.for_each(|released| released.add_to(&mut all));
+            self.device.push(all.into());
         }
     }
 }

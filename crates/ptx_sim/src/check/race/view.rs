@@ -37,6 +37,11 @@ impl View {
         }
     }
 
+    /// Whether both are one view in memory, and thus equal.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.home, &other.home) && self.others.is_same(&other.others)
+    }
+
     /// Returns the whole view in the form that other blocks acquire.
     pub fn tree(&self, block: u32) -> Tree {
         let mut tree = self.others.clone();

@@ -33,23 +33,26 @@ impl Hasher for Quick {
     }
 }
 
-/// Calls `each` with the address of every distinct word of an access.
-pub(super) fn each_word(touch: &Touch<'_>, mut each: impl FnMut(u64, Place)) {
-    let mut last = None;
-    crate::lanes::each(touch.mask, |lane| {
-        let address = touch.addresses[lane];
-        if last == Some(address) {
-            return;
+/// Calls `each` for the words of an access, with the lanes that access a word. Lanes that access one word without being
+/// consecutive get a call each.
+pub(super) fn each_word(touch: &Touch<'_>, mut each: impl FnMut(u64, Place, u32)) {
+    let mut rest = touch.mask;
+    while rest != 0 {
+        let first = rest.trailing_zeros() as usize;
+        let address = touch.addresses[first];
+        let mut lanes = 0;
+        while rest != 0 && touch.addresses[rest.trailing_zeros() as usize] == address {
+            lanes |= rest & rest.wrapping_neg();
+            rest &= rest - 1;
         }
-        last = Some(address);
         let mut word = address & !3;
         while word < address.saturating_add(u64::from(touch.bytes)) {
             let place = match touch.space {
                 Space::Shared => Place::Shared(touch.owner, word),
                 _ => Place::Global(word),
             };
-            each(word, place);
+            each(word, place, lanes);
             word += 4;
         }
-    });
+    }
 }

@@ -47,7 +47,6 @@ pub fn execute<O: Observer>(
         MatrixKind::LoadFragment(fragment) => fragments::load(step, registers, matrix, fragment)?,
         MatrixKind::StoreFragment(fragment) => fragments::store(step, registers, matrix, fragment)?,
     }
-    step.worker.observer.meet(&mut step.block.observed, step.warp.index, u32::MAX, step.warp.live);
     Ok(())
 }
 
