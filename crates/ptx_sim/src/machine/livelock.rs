@@ -18,8 +18,13 @@ use crate::stop::{Diagnostic, Stop, StopKind};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-/// Number of rounds without a change before states are compared, which takes time.
+/// Number of rounds without a change before states are compared.
 const CALM: u64 = 64;
+/// States are compared in this many rounds after each power of two, or in one of `SHARE` rounds if that is more: to
+/// hash the state takes as long as thousands of instructions, and a thread may compute, or read a word that does not
+/// change, for millions of them. A cycle of `n` rounds is found within `2 * SHARE * n` rounds.
+const COMPARED: u64 = 16;
+const SHARE: u64 = 16;
 
 /// Called after a round over all blocks of this worker.
 ///
@@ -34,7 +39,7 @@ pub fn check<O: Observer>(worker: &mut Worker<'_, O>) -> Result<(), Stop> {
     }
     worker.watch.rounds += 1;
     worker.schedule.calm = worker.watch.rounds >= CALM;
-    if worker.watch.rounds < CALM || worker.watch.published {
+    if worker.watch.rounds < CALM || worker.watch.published || !is_compared(worker.watch.rounds) {
         return Ok(());
     }
     let state = Some(state_of(&worker.resident));
@@ -49,6 +54,12 @@ pub fn check<O: Observer>(worker: &mut Worker<'_, O>) -> Result<(), Stop> {
         Some(Some(first)) if stillness.publish(epoch) => Err(livelock(worker, first)),
         _ => Ok(()),
     }
+}
+
+/// Whether the state after a round is compared with that of the last round that was a power of two.
+fn is_compared(round: u64) -> bool {
+    let power = 1 << round.max(1).ilog2();
+    round - power <= COMPARED.max(power / SHARE)
 }
 
 #[cold]
@@ -97,4 +108,22 @@ fn state_of<B>(resident: &[Option<Box<Block<B>>>]) -> u64 {
         (block.ticket, block.live, &block.barriers, &block.warps).hash(&mut hasher);
     }
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cycles_of_any_length_are_found_in_a_part_of_the_rounds() {
+        for length in 1..=1000 {
+            let found = (CALM..).find(|&round| {
+                let power = 1 << round.ilog2();
+                round - power == length && is_compared(round)
+            });
+            assert!(found.is_some_and(|round| round <= (2 * SHARE * length + length).max(2 * CALM)), "{length}");
+        }
+        let compared = (1 << 14..1 << 15).filter(|&round| is_compared(round)).count();
+        assert_eq!(compared, (1 << 10) + 1);
+    }
 }

@@ -44,9 +44,9 @@ impl<'a> Facts<'a> {
         let found = || if from_llvm() { Atomics::Source } else { Atomics::Ptx };
         let non_coherent =
             program.functions.iter().flat_map(|function| &function.code).any(|inst| non_coherent(&inst.op));
-        let leaves_threads_out =
-            program.functions.iter().flat_map(|function| &function.code).any(|inst| partial(&inst.op));
         let policy = options.atomics.unwrap_or_else(found);
+        let mut ops = program.functions.iter().flat_map(|function| &function.code).map(|inst| &inst.op);
+        let leaves_threads_out = ops.any(|op| synchronises_some(op, policy));
         let weakened = match options.volatile {
             Volatile::Strong => HashSet::new(),
             Volatile::Weak => volatile_accesses(program).collect(),
@@ -60,7 +60,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether some of the program's synchronisation may order a thread after some of the threads of a block or grid
-    /// and not after others: all except the barriers of whole blocks and warps may.
+    /// and not after others, as a flag or a lock does. Barriers of whole blocks do not.
     pub fn leaves_threads_out(&self) -> bool {
         self.leaves_threads_out
     }
@@ -147,11 +147,14 @@ fn at(program: &Program, site: Site) -> Option<&Op> {
     program.functions.get(site.function as usize)?.code.get(site.pc as usize).map(|inst| &inst.op)
 }
 
-fn partial(op: &Op) -> bool {
+/// See [`Facts::leaves_threads_out`]. Relaxed accesses order nothing without a fence.
+fn synchronises_some(op: &Op, policy: Atomics) -> bool {
+    let orders = |order: Order| !matches!(order, Order::Weak | Order::Relaxed);
     match op {
-        Op::Load(access) | Op::Store(access) => access.order != Order::Weak,
+        Op::Load(access) | Op::Store(access) => orders(access.order),
+        Op::Atomic(atomic) => policy == Atomics::Source || orders(atomic.order),
         Op::Barrier { count, kind, .. } => count.is_some() || matches!(kind, BarrierKind::Arrive),
-        Op::Atomic(_) | Op::AtomicVector(_) | Op::Fence(..) | Op::Async(_) | Op::Warpgroup(_) => true,
+        Op::AtomicVector(_) | Op::Fence(..) | Op::Async(_) | Op::Warpgroup(_) => true,
         _ => false,
     }
 }

@@ -225,7 +225,9 @@ impl Tables {
             }
             grown.keep(member);
         }
-        if grown.is_full() && !self.make_room(&mut grown, &new) {
+        // Of atomics, which seldom precede an ordinary access, a few stand for all.
+        let most = if new.mode.writes { FEW } else { self.most() };
+        if grown.members().len() >= most && !self.make_room(&mut grown, &new) {
             return Grown { set, marks: Marks::Keep, compatible: false };
         }
         grown.push(record);
@@ -253,7 +255,7 @@ impl Tables {
         if full { last.saturating_add(1) } else { 0 }
     }
 
-    /// Makes room in a full set for an access that adds information, by removing a member whose block has another one.
+    /// Makes room in a set with enough members for an access that adds information, by removing a member whose block has another one.
     fn make_room(&self, set: &mut Growing, new: &Record) -> bool {
         let members = set.members();
         let block = |at: usize| self.get(members[at]).block;
