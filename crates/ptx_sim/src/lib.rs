@@ -75,8 +75,8 @@
 //! [`Config::keep_going`], so does a faulty access to memory, which then has no effect.
 //!
 //! [`Checks::race`] adds data races on shared and global memory by PTX's memory model, between blocks and within warps.
-//! It takes into account the order created by barriers, `bar.warp.sync`, fences, flags, locks and tickets, and the
-//! scopes and sizes of atomics; `shfl` and `vote` order no memory in PTX. A launch that is checked for races runs on one worker. The checker also reports
+//! It takes into account the order created by barriers, `bar.warp.sync`, fences, flags, locks and tickets, the scopes of
+//! atomics and fences, and the sizes of atomics; `shfl` and `vote` order no memory in PTX. A launch that is checked for races runs on one worker. The checker also reports
 //! writes to memory that the launch reads by `ld.global.nc`, ordered or not, and bulk copies from shared memory whose
 //! last write no `fence.proxy.async` follows. [`Checks::atomics`] selects how atomics without an ordering are
 //! interpreted, [`Checks::same_value_writes`] whether equal values race, [`Checks::volatile`] whether volatile accesses

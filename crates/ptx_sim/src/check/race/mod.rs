@@ -40,6 +40,7 @@
 //! * A compare-and-swap that fails counts as one that succeeds. A word keeps its releases when a later relaxed atomic
 //!   continues the release sequence. Of the lanes of one warp that have released to a word one after the other, four
 //!   times are kept; of more, the latest stands for all.
+//! * Of lanes that execute one atomic at one word, each after the first acquires what all of them release.
 //! * Strong accesses of less than four bytes count as accesses of their word, because compilers emulate atomics of one and
 //!   two bytes by those of the word.
 //! * Two lanes of one store that write the same value to the same word are not a race: PTX defines that one of them

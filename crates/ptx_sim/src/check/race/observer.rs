@@ -85,13 +85,14 @@ impl Observer for Race<'_> {
         let strong = (is_strong && !self.facts.weakens(touch.site)).then(|| Reach::of(touch.scope));
         let (writes, global) = (touch.kind != AccessKind::Load, touch.space == Space::Global);
         let non_coherent = global && !writes && self.facts.non_coherent(touch.site);
-        let (mut releases, mut observes, mut bytes) = (false, false, 0);
+        let (mut releases, mut observes, mut bytes, mut in_turn) = (false, false, 0, None);
         if let Some(reach) = strong {
             bytes = self.facts.element_bytes(touch.site, touch.bytes);
             let acquires = match touch.kind {
                 AccessKind::Atomic => {
                     let facts = self.facts.atomic(touch.site, touch.order);
                     (releases, observes) = (facts.releases, facts.observes);
+                    in_turn = (facts.observes || facts.acquires).then_some(facts.acquires);
                     facts.acquires
                 }
                 AccessKind::Load => matches!(touch.order, Order::Acquire | Order::AcqRel | Order::SeqCst),
@@ -135,7 +136,7 @@ impl Observer for Race<'_> {
         }
         self.level.perform(&mut Check { now: &now, shadow, base, seen: &mut self.seen });
         if let Some(reach) = strong.filter(|_| writes) {
-            self.release_to(index, touch, reach, releases);
+            self.release_to(index, touch, reach, releases, in_turn);
         } else if writes && !self.variables.is_empty() && self.synchronises(touch) {
             self.overwrite(touch);
         }

@@ -101,9 +101,17 @@ impl<'a> Race<'a> {
         });
     }
 
-    /// Applies the release of a strong write, after the access is checked.
+    /// Applies the release of a strong write, after the access is checked. `in_turn`: whether a lane of an atomic that
+    /// follows others at its word acquires (true) what they release, or (false) does so at its next fence.
     #[inline(never)]
-    pub(super) fn release_to(&mut self, index: usize, touch: &Touch<'_>, reach: Reach, now: bool) {
+    pub(super) fn release_to(
+        &mut self,
+        index: usize,
+        touch: &Touch<'_>,
+        reach: Reach,
+        now: bool,
+        in_turn: Option<bool>,
+    ) {
         let warp = touch.warp as usize;
         let Some(block) = self.blocks[index].as_mut() else { return };
         let mut released = block.fenced(warp, touch.mask, reach);
@@ -141,6 +149,10 @@ impl<'a> Race<'a> {
                 if let Some(released) = released.by(lanes) {
                     variable.release(home, *reach, released);
                 }
+            }
+            let later = lanes & (lanes - 1);
+            if let Some(acquires) = in_turn.filter(|_| later != 0) {
+                variable.read(block, warp, later, reach, !acquires);
             }
         });
     }
