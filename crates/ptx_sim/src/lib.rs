@@ -75,13 +75,13 @@
 //! [`Config::keep_going`], so does a faulty access to memory, which then has no effect.
 //!
 //! [`Checks::race`] adds data races on shared and global memory by PTX's memory model, between blocks and within warps.
-//! It takes into account the order created by barriers, `bar.warp.sync`, fences, flags, locks and tickets, the scopes of
-//! atomics and fences, and the sizes of atomics; `shfl` and `vote` order no memory in PTX. A launch that is checked for races runs on one worker. The checker also reports
-//! writes to memory that the launch reads by `ld.global.nc`, ordered or not, and bulk copies from shared memory whose
-//! last write no `fence.proxy.async` follows. [`Checks::atomics`] selects how atomics without an ordering are
-//! interpreted, [`Checks::same_value_writes`] whether equal values race, [`Checks::volatile`] whether volatile accesses
-//! do. As with every dynamic checker, the findings depend on this run's inputs; its other limits are listed in
-//! `src/check/race/mod.rs`.
+//! It takes into account the order created by barriers, `bar.warp.sync`, fences, flags, locks and tickets, the scopes
+//! of atomics and fences, and the sizes of atomics; `shfl` and `vote` order no memory in PTX. A launch that is checked
+//! for races runs on one worker. The checker also reports writes to memory that the launch reads by `ld.global.nc`,
+//! ordered or not, and bulk copies from shared memory whose last write no `fence.proxy.async` follows.
+//! [`Checks::atomics`] selects how atomics without an ordering are interpreted, [`Checks::same_value_writes`] whether
+//! equal values race, [`Checks::volatile`] whether volatile accesses do. As with every dynamic checker, the findings
+//! depend on this run's inputs; its other limits are listed in `src/check/race/mod.rs`.
 //!
 //! [`Checks::uninit`] adds uninitialised values in global, shared and local memory and in registers, where they affect
 //! a branch, an address, a barrier, an atomic, printed output or global memory. Reading or copying them is not a

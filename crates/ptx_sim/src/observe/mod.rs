@@ -217,7 +217,8 @@ pub trait Observer: Send + Sized {
     /// Called for a fence.
     fn fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32, order: Order, scope: Scope);
 
-    /// Called when the lanes of `mask` have synchronised at a `bar.warp.sync`; `live` are the lanes that have not exited.
+    /// Called when the lanes of `mask` have synchronised at a `bar.warp.sync`; `live` are the lanes that have not
+    /// exited.
     fn meet(&mut self, block: &mut Self::Block, warp: u32, mask: u32, live: u32);
 
     /// Called when a warp arrives at block barrier `id` without waiting (`bar.arrive`).

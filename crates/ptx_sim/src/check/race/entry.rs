@@ -9,8 +9,8 @@ use std::sync::Arc;
 /// Numbers from this one on stand for asynchronous accesses instead of warps, of which a block has at most 32.
 pub(super) const FIRST_AGENT: u8 = 32;
 
-/// Most times to which an entry covers lanes of one warp. Of more, the latest stands for all, which orders more than the
-/// program does.
+/// Most times to which an entry covers lanes of one warp. Of more, the latest stands for all, which orders more than
+/// the program does.
 const TIMES: usize = 4;
 
 /// Lanes of a warp that are covered to a later time than their block.

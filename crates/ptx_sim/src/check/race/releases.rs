@@ -1,7 +1,7 @@
 //! What lanes of a warp release by one instruction.
 //!
-//! The lanes of a group have one view, but each lane releases only its own accesses: a word that some of the lanes write
-//! gets the view and these lanes. The view is shared between the words.
+//! The lanes of a group have one view, but each lane releases only its own accesses: a word that some of the lanes
+//! write gets the view and these lanes. The view is shared between the words.
 
 use super::clock::Block;
 use super::tree::Tree;

@@ -18,8 +18,8 @@ const MEMO: usize = 16;
 /// Maximum number of cached answers: they take as many bytes as the page has, half of the two bytes of tables per byte
 /// of the page.
 const MOST_MEMO: usize = 512;
-/// Flag of a reference to a set with one member; the other bits are the member. With `ROOM_FOR_MANY` and 5 for every byte
-/// of a page, half as many records again as are in use do not reach this bit.
+/// Flag of a reference to a set with one member; the other bits are the member. With `ROOM_FOR_MANY` and 5 for every
+/// byte of a page, half as many records again as are in use do not reach this bit.
 const SINGLE: u16 = 1 << 15;
 
 /// A [`Record`] in compact form: warps of a block with the same access share everything except the warp's number.
@@ -255,7 +255,8 @@ impl Tables {
         if full { last.saturating_add(1) } else { 0 }
     }
 
-    /// Makes room in a set with enough members for an access that adds information, by removing a member whose block has another one.
+    /// Makes room in a set with enough members for an access that adds information, by removing a member whose block
+    /// has another one.
     fn make_room(&self, set: &mut Growing, new: &Record) -> bool {
         let members = set.members();
         let block = |at: usize| self.get(members[at]).block;
