@@ -106,6 +106,11 @@ pub const EVERY_RUN: &[Code] = &[
         "Let all lanes of the warp execute the same instruction together.",
     ),
     error(
+        "sparse-metadata",
+        "Metadata of a sparse matrix without a meaning",
+        "Store two different indices for each pair of elements, in ascending order.",
+    ),
+    error(
         "shuffle-source",
         "Shuffle from a lane that does not participate",
         "Read only from lanes that the mask names.",

@@ -41,7 +41,7 @@ fn product(op: &Op) -> Option<(Kind, u64)> {
         Op::Warpgroup(Warpgroup::Multiply(product)) => product.shape,
         _ => return None,
     };
-    Some((Kind::Tensor, 2 * (shape.m * shape.n * shape.k) as u64 / 32))
+    Some((Kind::Tensor, 2 * (shape.m * shape.n * shape.depth()) as u64 / 32))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::reject::Reject;
 use crate::isa::facts::Facts;
 use crate::isa::spelling::is_type;
 use crate::isa::table::Row;
+use crate::isa::targets::{self, Target};
 use crate::program::{Described, Op, Preset, Program, Special};
 use crate::registers::Slot;
 use crate::syntax::tree::{self, Body, Operand, Span};
@@ -100,6 +101,8 @@ pub struct Opcode<'t> {
     pub class: Class,
     /// Whether ptxas takes special registers as its operands.
     pub takes_special: bool,
+    /// First architecture that has the instruction; `None` if all have it.
+    pub first: Option<Target>,
     /// The words after the name of an effect's row.
     pub modifiers: Rc<[&'t str]>,
 }
@@ -121,7 +124,8 @@ impl<'t> Opcodes<'t> {
         self.list.push(opcode.to_string());
         let (entry, modifiers) = find(opcode);
         let (class, takes_special) = (class(opcode), takes_special(opcode));
-        let known = Opcode { index, entry, class, takes_special, modifiers };
+        let first = targets::of_opcode(opcode);
+        let known = Opcode { index, entry, class, takes_special, first, modifiers };
         self.known.insert(opcode, known.clone());
         known
     }

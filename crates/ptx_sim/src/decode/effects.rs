@@ -1,14 +1,15 @@
 //! The table of instructions that affect more than registers: one row each, in the chapter that decodes it.
 
 use super::decoder::Effect;
-use super::{asynchronous, cluster, control, matrix, memory, moves, texture, video, warpgroup};
+use super::{asynchronous, cluster, control, matrix, memory, moves, sparse, texture, video, warpgroup};
 
-const CHAPTERS: [&[Effect]; 9] = [
+const CHAPTERS: [&[Effect]; 10] = [
     memory::ROWS,
     control::ROWS,
     asynchronous::ROWS,
     cluster::ROWS,
     matrix::ROWS,
+    sparse::ROWS,
     texture::ROWS,
     moves::ROWS,
     video::ROWS,

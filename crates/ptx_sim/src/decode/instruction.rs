@@ -8,6 +8,7 @@ use super::reject::{Reject, unsupported};
 use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
 use crate::isa::instructions;
 use crate::isa::table::Row;
+use crate::isa::targets::{Target, of_form};
 use crate::program::{Described, Inst, Op};
 use crate::syntax::ParseError;
 use crate::syntax::tree::Instruction;
@@ -71,6 +72,7 @@ impl<'t> Decoder<'_, 't> {
 
     fn op(&mut self, opcode: &Opcode<'t>, instruction: &'t Instruction<'t>) -> Result<Op, Reject> {
         let operands = self.body.get(&instruction.operands);
+        let first = opcode.first.max(of_form(instruction.opcode, operands.len()));
         match opcode.entry {
             Entry::Pure(row) => {
                 let row = if operands.len() == 4 { of_three(instruction.opcode).unwrap_or(row) } else { row };
@@ -82,6 +84,21 @@ impl<'t> Decoder<'_, 't> {
                 (effect.decode)(self, &opcode.modifiers, operands)
             }
             Entry::Unknown => unsupported("this instruction is not supported"),
+        }
+        .and_then(|op| self.needs(first, "").map(|()| op))
+    }
+
+    /// Rejects what the module's target does not have. `what` names a part of the instruction, or is empty.
+    ///
+    /// # Errors
+    /// [`Reject`] if `first` is a later architecture.
+    pub fn needs(&self, first: Option<Target>, what: &str) -> Result<(), Reject> {
+        let module = &self.context.program.target;
+        match (first, Target::of(module)) {
+            (Some(first), Some(target)) if !target.has(first) => {
+                unsupported(format!("{what}needs `.target {first}` or later, but the module's target is {module}"))
+            }
+            _ => Ok(()),
         }
     }
 

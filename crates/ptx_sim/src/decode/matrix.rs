@@ -81,23 +81,8 @@ impl<'t> Decoder<'_, 't> {
 
     /// Decodes `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d, a, b, c`.
     fn mma(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let mut shape = None;
-        let (mut types, mut saturate, mut and) = (Vec::new(), false, false);
-        for &word in words {
-            match word {
-                "row" | "col" | "popc" | "xor" => {}
-                "and" => and = true,
-                "satfinite" => saturate = true,
-                _ if word.starts_with('m') => shape = dimensions(word),
-                _ => types.push(word),
-            }
-        }
-        let [d, a, b, c] = types[..] else { return unsupported("this form of `mma` is not supported") };
-        let (Some((m, n, k)), Some(d), Some(a), Some(b), Some(c)) = (shape, sum(d), element(a), element(b), sum(c))
-        else {
-            return unsupported("this form of `mma` is not supported");
-        };
-        let multiply = Multiply { m, n, k, a, b, c, d, saturate, and, wmma: None };
+        let multiply = product_of(words)?;
+        let Multiply { m, n, k, a, c, d, .. } = multiply;
         // `m8n8k4` with f16 has a layout of its own, made for the first tensor cores.
         let known = match a {
             Element::F16 => m == 16 && matches!(k, 8 | 16),
@@ -112,7 +97,7 @@ impl<'t> Decoder<'_, 't> {
         if !known || n != 8 || c != d || !consistent(&multiply) {
             return unsupported("this form of `mma` is not supported");
         }
-        self.multiply(multiply, operands, registers)
+        Ok(self.multiply(multiply, operands, registers)?.into())
     }
 
     fn wmma(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
@@ -140,38 +125,44 @@ impl<'t> Decoder<'_, 't> {
         else {
             return unsupported("this form of `wmma.mma` is not supported");
         };
-        let multiply = Multiply { m, n, k, a, b, c, d, saturate, and: false, wmma: Some([a_order, b_order]) };
+        let multiply =
+            Multiply { m, n, k, a, b, c, d, saturate, and: false, wmma: Some([a_order, b_order]), sparse: None };
         if !wmma_shape(a, (m, n, k)) || !consistent(&multiply) {
             return unsupported("this form of `wmma.mma` is not supported");
         }
-        self.multiply(multiply, operands, |elements, bits| match a {
+        let matrix = self.multiply(multiply, operands, |elements, bits| match a {
             // There are always eight, the number for the largest shape.
             Element::F16 => 8,
             _ => registers(elements, bits),
-        })
+        })?;
+        Ok(matrix.into())
     }
 
     /// Binds the operands of a product; `registers(elements, bits)` is the number of registers of a matrix.
-    fn multiply(
+    ///
+    /// # Errors
+    /// [`Reject`] if their number or their types are wrong.
+    pub fn multiply(
         &mut self,
         multiply: Multiply,
         operands: &[Operand<'t>],
         registers: impl Fn(usize, usize) -> usize,
-    ) -> Result<Op, Reject> {
+    ) -> Result<Matrix, Reject> {
         let [d, a, b, c] = operands else { return unsupported("needs four operands") };
         let Multiply { m, n, k, .. } = multiply;
+        let depth = multiply.depth();
         let file = |bits: usize| if bits == 64 { File::Long } else { File::Word };
         let (a_bits, b_bits, c_bits, d_bits) =
             (multiply.a.bits(), multiply.b.bits(), multiply.c.bits(), multiply.d.bits());
         let mut matrix = Matrix::new(MatrixKind::Multiply(multiply));
-        matrix.a = self.sources(a, file(a_bits), registers(m * k, a_bits))?;
+        matrix.a = self.sources(a, file(a_bits), registers(m * depth, a_bits))?;
         matrix.b = self.sources(b, file(b_bits), registers(k * n, b_bits))?;
         matrix.c = self.sources(c, file(c_bits), self::registers(m * n, c_bits))?;
         matrix.d = self.destinations(d, file(d_bits), self::registers(m * n, d_bits))?;
         if !multiply.a.is_narrow_float() {
             self.described.facts = &EXACT_PRODUCT;
         }
-        Ok(matrix.into())
+        Ok(matrix)
     }
 
     /// `wmma.load.a.sync.aligned.row.m16n16k16.global.f16 r, [p], stride`.
@@ -243,7 +234,8 @@ impl<'t> Decoder<'_, 't> {
 impl Matrix {
     fn new(kind: MatrixKind) -> Self {
         let none = Vec::new;
-        Self { kind, d: none(), a: none(), b: none(), c: none(), address: None, space: Space::Generic, stride: None }
+        let (address, stride, metadata) = (None, None, None);
+        Self { kind, d: none(), a: none(), b: none(), c: none(), metadata, address, space: Space::Generic, stride }
     }
 }
 
@@ -315,6 +307,29 @@ impl FragmentForm {
 
 const UNKNOWN_FRAGMENT: &str = "this form of `wmma` is not supported";
 
+/// Returns the product that the words of an `mma` describe.
+///
+/// # Errors
+/// [`Reject`] for an unknown word.
+pub fn product_of(words: &[&str]) -> Result<Multiply, Reject> {
+    let mut shape = None;
+    let (mut types, mut saturate, mut and) = (Vec::new(), false, false);
+    for &word in words {
+        match word {
+            "row" | "col" | "popc" | "xor" => {}
+            "and" => and = true,
+            "satfinite" => saturate = true,
+            _ if word.starts_with('m') => shape = dimensions(word),
+            _ => types.push(word),
+        }
+    }
+    let [d, a, b, c] = types[..] else { return unsupported("this form of `mma` is not supported") };
+    let (Some((m, n, k)), Some(d), Some(a), Some(b), Some(c)) = (shape, sum(d), element(a), element(b), sum(c)) else {
+        return unsupported("this form of `mma` is not supported");
+    };
+    Ok(Multiply { m, n, k, a, b, c, d, saturate, and, wmma: None, sparse: None })
+}
+
 /// Parses a shape such as `m16n8k16`.
 pub fn dimensions(word: &str) -> Option<(usize, usize, usize)> {
     let (m, rest) = word.strip_prefix('m')?.split_once('n')?;
@@ -353,7 +368,7 @@ pub fn sum(kind: &str) -> Option<Sum> {
 }
 
 /// Whether the types of the factors and of the sums may be combined.
-fn consistent(multiply: &Multiply) -> bool {
+pub fn consistent(multiply: &Multiply) -> bool {
     use Element::{B1, Bf16, E4m3, E5m2, F16, F64, S4, S8, Tf32, U4, U8};
     let factors = match (multiply.a, multiply.b) {
         (E4m3 | E5m2, E4m3 | E5m2) | (S8 | U8, S8 | U8) | (S4 | U4, S4 | U4) => true,

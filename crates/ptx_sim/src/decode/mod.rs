@@ -20,6 +20,7 @@ mod names;
 mod operands;
 mod reject;
 mod rows;
+mod sparse;
 #[cfg(test)]
 mod tests;
 mod texture;

@@ -4,6 +4,7 @@ use super::decoder::{Decoder, Effect, PresetKey};
 use super::reject::{Reject, unsupported};
 use crate::isa::facts::{Fidelity, Latency, Undefined, Work, facts};
 use crate::isa::instructions::find;
+use crate::isa::targets::of_register;
 use crate::isa::{self, File};
 use crate::program::Op;
 use crate::registers::{Args, NO_SLOT};
@@ -106,6 +107,7 @@ impl<'t> Decoder<'_, 't> {
                 }
             }
             Operand::Name(name) if row.meaning.s == [File::Word; 4] && self.names.find(name.text).is_none() => {
+                self.needs(of_register(name.text), &format!("`{}` ", name.text))?;
                 for (place, axis) in args.s.iter_mut().zip(["x", "y", "z", "w"]) {
                     let Some(isa::Register::Constant(special)) = isa::register(&format!("{}.{axis}", name.text)) else {
                         return unsupported(format!("`{}` has no elements", name.text));

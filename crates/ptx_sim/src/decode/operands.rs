@@ -4,6 +4,7 @@
 use super::decoder::{Decoder, PresetKey};
 use super::names::{Class, Named, Register};
 use super::reject::{Reject, unsupported};
+use crate::isa::targets::of_register;
 use crate::isa::{self, File};
 use crate::program::{Address, Guard, Preset, Space, Symbol};
 use crate::registers::{NO_SLOT, Slot};
@@ -124,6 +125,7 @@ impl<'t> Decoder<'_, 't> {
         if !self.takes_special && isa::register(name.text).is_some() {
             return unsupported(format!("`{}` is a special register, which only `mov` reads", name.text));
         }
+        self.needs(of_register(name.text), &format!("`{}` ", name.text))?;
         match (isa::register(name.text), file) {
             (Some(isa::Register::Constant(special) | isa::Register::Constant64(special)), File::Word) => {
                 Ok((self.preset(PresetKey::Special32(special)), false))

@@ -68,7 +68,7 @@ impl<'t> Decoder<'_, 't> {
         let (Some((64, n, k)), Some(d), Some(a), Some(b)) = (dimensions(shape), sum(d), element(a), element(b)) else {
             return unsupported(UNKNOWN);
         };
-        let multiply = Multiply { m: 16, n, k, a, b, c: d, d, saturate, and: false, wmma: None };
+        let multiply = Multiply { m: 16, n, k, a, b, c: d, d, saturate, and: false, wmma: None, sparse: None };
         if !known(&multiply) {
             return unsupported(UNKNOWN);
         }

@@ -27,6 +27,7 @@ mod soft;
 pub(crate) mod special;
 pub(crate) mod spelling;
 pub(crate) mod table;
+pub(crate) mod targets;
 #[cfg(test)]
 mod testing;
 pub(crate) mod texture;

@@ -18,6 +18,8 @@ pub struct Matrix {
     pub b: Vec<Slot>,
     /// Rows of the summand.
     pub c: Vec<Slot>,
+    /// Row of `w32` with the metadata of a sparse first factor.
+    pub metadata: Option<Slot>,
     /// Address of a load or store.
     pub address: Option<Address>,
     /// Space of the address.

@@ -41,7 +41,7 @@ pub use variable::{Relocation, Symbol, Variable};
 pub use warpgroup::{Factor, Product, Warpgroup};
 
 pub use crate::isa::collective::{Collective, Shuffle};
-pub use crate::isa::matrix::{Element, Form, Fragment, Multiply, Order2, Sum};
+pub use crate::isa::matrix::{Element, Form, Fragment, Multiply, Order2, Sparse, Sum};
 pub use crate::isa::memory::{AtomicOperation, Order, Scope, Space};
 pub use crate::isa::special::{Special, Timer};
 

@@ -154,6 +154,7 @@ fn product(matrix: &Matrix) -> Operands {
     let mut sends = all(terms, &matrix.a);
     sends.extend(all(terms, &matrix.b));
     sends.extend(all(sums, &matrix.c));
+    sends.extend(matrix.metadata.map(|slot| (File::Word, slot)));
     sends.extend(matrix.address.iter().map(base));
     sends.extend(matrix.stride.map(|stride| (File::Word, stride)));
     Operands { sends, receives: all(sums, &matrix.d), ..Operands::default() }

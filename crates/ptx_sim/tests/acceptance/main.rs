@@ -6,6 +6,7 @@
 //! `UPDATE_KNOWN=1` writes the list.
 
 mod mutations;
+mod targets;
 
 use std::collections::BTreeSet;
 use std::path::Path;

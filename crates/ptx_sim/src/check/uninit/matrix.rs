@@ -26,6 +26,7 @@ impl Uninit {
                 let mut read = of(wide(shape.a == Element::F64), &matrix.a);
                 read.extend(of(wide(shape.b == Element::F64), &matrix.b));
                 read.extend(of(wide(shape.c == Sum::F64), &matrix.c));
+                read.extend(matrix.metadata.map(|slot| (File::Word, slot)));
                 let written = of(wide(shape.d == Sum::F64), &matrix.d);
                 self.computes_together(scene, registers, &read, &written, u32::MAX);
             }

@@ -153,7 +153,7 @@ fn product_cycles(product: &Multiply) -> f64 {
         Element::F16 | Element::Bf16 => 1024.0,
         _ => 2048.0,
     };
-    2.0 * (product.m * product.n * product.k) as f64 / operations
+    2.0 * (product.m * product.n * product.depth()) as f64 / operations
 }
 
 fn nothing() -> Class {

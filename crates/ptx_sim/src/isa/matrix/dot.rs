@@ -229,6 +229,7 @@ mod tests {
             saturate: false,
             and: false,
             wmma: None,
+            sparse: None,
         };
         let mut row = [0; 32];
         row[..a.len()].copy_from_slice(a);

@@ -5,16 +5,29 @@ mod dot;
 mod layout;
 mod quick;
 mod shape;
+mod sparse;
 mod term;
 
 use crate::registers::{LANES, NO_SLOT, Registers, Slot};
 pub use descriptor::Form;
 pub(crate) use descriptor::{CHUNK, Descriptor, extent};
 pub use shape::{Element, Fragment, Multiply, Order2, Sum};
+pub(crate) use sparse::lanes as metadata_lanes;
+pub use sparse::{Invalid, Sparse};
 
-/// `d = a * b + c` for `mma` and `wmma.mma`, with the rows that hold `d`, `a`, `b` and `c`.
-pub(crate) fn multiply(registers: &mut Registers, [d_rows, a_rows, b_rows, c_rows]: [&[Slot]; 4], shape: &Multiply) {
-    let a = gather(registers, a_rows, shape.a.bits(), shape.m, shape.k, |r, lane, j| layout::a(shape, r, lane, j));
+/// `d = a * b + c` for `mma` and `wmma.mma`, with the rows that hold `d`, `a`, `b` and `c`, and the metadata of a sparse
+/// `a`.
+///
+/// # Errors
+/// [`Invalid`] if PTX gives the metadata no meaning.
+pub(crate) fn multiply(
+    registers: &mut Registers,
+    [d_rows, a_rows, b_rows, c_rows]: [&[Slot]; 4],
+    metadata: Option<Slot>,
+    shape: &Multiply,
+) -> Result<(), Invalid> {
+    let depth = shape.depth();
+    let a = gather(registers, a_rows, shape.a.bits(), shape.m, depth, |r, lane, j| layout::a(shape, r, lane, j));
     // The columns of `b` are stored contiguously, so that both factors of a sum of products are read in order.
     let b = gather(registers, b_rows, shape.b.bits(), shape.n, shape.k, |r, lane, j| {
         let (row, column) = layout::b(shape, r, lane, j);
@@ -23,11 +36,33 @@ pub(crate) fn multiply(registers: &mut Registers, [d_rows, a_rows, b_rows, c_row
     let c = gather(registers, c_rows, shape.c.bits(), shape.m, shape.n, |r, lane, j| {
         layout::sum(shape, shape.c, r, lane, j)
     });
-    let d = dot::products(shape, &a, &b, &c, false);
+    let d = match (shape.sparse, metadata) {
+        (Some(sparse), Some(slot)) => {
+            let columns = sparse::columns(shape, sparse, &registers.w32[slot as usize])?;
+            sparse_products(shape, &a, &b, &c, &columns)
+        }
+        _ => dot::products(shape, &a, &b, &c, false),
+    };
     scatter(registers, d_rows, shape.d.bits(), |r, lane, j| {
         let (row, column) = layout::sum(shape, shape.d, r, lane, j);
         d[row * shape.n + column]
     });
+    Ok(())
+}
+
+/// Computes all elements of a product by row, given the columns of the stored elements of `a`. Each row is a product of
+/// half the depth with the rows of `b` that it meets, as on an H200.
+fn sparse_products(shape: &Multiply, a: &[u64], b: &[u64], c: &[u64], columns: &[usize]) -> Vec<u64> {
+    let (depth, n) = (shape.depth(), shape.n);
+    let one = Multiply { m: 1, k: depth, sparse: None, ..*shape };
+    let mut met = vec![0; depth * n];
+    let row = |row: usize| {
+        for (q, &column) in columns[row * depth..][..depth].iter().enumerate() {
+            (0..n).for_each(|j| met[j * depth + q] = b[j * shape.k + column]);
+        }
+        dot::products(&one, &a[row * depth..][..depth], &met, &c[row * n..][..n], false)
+    };
+    (0..shape.m).flat_map(row).collect()
 }
 
 /// `d = a * b + d`, or `d = a * b` unless `adds`, for a warp's 16 rows of a `wgmma`. `b` is by column; the fragments of

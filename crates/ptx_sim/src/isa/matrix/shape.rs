@@ -1,5 +1,7 @@
 //! Shapes, types and orders of matrices. PTX ISA, "Matrix Data-types", "Matrix Storage".
 
+use super::sparse::Sparse;
+
 /// Shapes and types of a product: `a` is m by k, `b` is k by n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are PTX's own")]
@@ -17,6 +19,15 @@ pub struct Multiply {
     pub and: bool,
     /// Memory orders of `a` and `b` for `wmma`, whose fragments have a layout of the simulator's own.
     pub wmma: Option<[Order2; 2]>,
+    /// Where the metadata of a sparse `a` is, of which half is stored.
+    pub sparse: Option<Sparse>,
+}
+
+impl Multiply {
+    /// Returns the number of products of a sum, which is half of `k` if `a` is sparse.
+    pub fn depth(&self) -> usize {
+        if self.sparse.is_some() { self.k / 2 } else { self.k }
+    }
 }
 
 /// Element types of factors.

@@ -11,7 +11,7 @@ use super::part::{Part, Shape};
 use super::step::Step;
 use super::warp::{Split, State, Warp};
 use super::worker::Worker;
-use crate::isa::matrix::multiply;
+use crate::isa::matrix::{Invalid, multiply};
 use crate::lanes;
 use crate::observe::{AccessKind, Observer, Shadow, Site};
 use crate::program::{Access, Address, Collective, Matrix, MatrixKind, Order, Scope};
@@ -34,7 +34,8 @@ pub fn execute<O: Observer>(
     }
     match &matrix.kind {
         MatrixKind::Multiply(shape) => {
-            multiply(registers, [&matrix.d, &matrix.a, &matrix.b, &matrix.c], shape);
+            let rows = [matrix.d.as_slice(), &matrix.a, &matrix.b, &matrix.c];
+            multiply(registers, rows, matrix.metadata, shape).map_err(|invalid| no_metadata(step, invalid))?;
         }
         MatrixKind::Transpose => {
             if let (&[d], &[a]) = (matrix.d.as_slice(), matrix.a.as_slice()) {
@@ -116,6 +117,12 @@ fn missing_lanes<O: Observer>(
         lanes::describe(came & warp.live)
     );
     worker.context.fault(block.who(warp, lanes::first(came), site), Diagnostic::new("missing-lanes", title))
+}
+
+#[cold]
+fn no_metadata<O: Observer>(step: &Step<'_, '_, O>, Invalid { lane, bits }: Invalid) -> Stop {
+    let title = format!("the metadata of a sparse matrix contains {bits:#06b}, which PTX leaves undefined");
+    step.fault(lane, "sparse-metadata", title)
 }
 
 /// Returns the equivalent ordinary store of these registers, for the observers.

@@ -119,6 +119,7 @@ fn inspect<O: Observer>(step: &mut Step<'_, '_, O>, product: &Product, adds: boo
     let sums = |wanted: bool| if wanted { product.d.clone() } else { Vec::new() };
     let matrix = Matrix {
         kind: MatrixKind::Multiply(product.shape),
+        metadata: None,
         d: product.d.clone(),
         a: product.fragments().to_vec(),
         b: Vec::new(),
