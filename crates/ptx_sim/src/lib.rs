@@ -51,7 +51,7 @@
 //! Asynchronous copies (`cp.async` and linear `cp.async.bulk`), mbarriers, and clusters with distributed shared memory.
 //! A copy takes effect when it is waited for, which is the latest moment that PTX allows.
 //!
-//! Instructions on matrices (`mma`, `wmma`, `ldmatrix`, `stmatrix`, `movmatrix`), textures and surfaces
+//! Instructions on matrices (`mma`, `mma.sp`, `wmma`, `ldmatrix`, `stmatrix`, `movmatrix`), textures and surfaces
 //! ([`Machine::texture`]). [`Report::fidelity`] reports which instructions of a run have the same bits as a GPU and
 //! which only stay within an error bound.
 //!
@@ -60,6 +60,9 @@
 //! run, with [`StopKind::Unsupported`], only when it is executed: a module may contain any number of them in kernels
 //! that are not launched. Bulk copies and `wgmma` are ordered only by what waits for them; accesses to their shared
 //! memory that are not ordered so are reported in every schedule.
+//!
+//! An instruction that needs a later `.target` than the module's is not supported either, because ptxas refuses it. With
+//! several workers, `atom.b128` is atomic towards other atomics of 16 bytes, but not towards loads and stores of them.
 //!
 //! # What every run checks
 //!

@@ -73,9 +73,10 @@ fn add(
     }
     sums.divergent_branches += divergent;
     match &inst.op {
-        Op::Atomic(_) | Op::AtomicVector(_) => {
+        Op::Atomic(_) | Op::AtomicVector(_) | Op::AtomicWide(_) => {
             let parts = match &inst.op {
                 Op::AtomicVector(parts) => parts,
+                Op::AtomicWide(halves) => halves.as_slice(),
                 Op::Atomic(atomic) => std::slice::from_ref(atomic),
                 _ => &[],
             };
@@ -100,8 +101,11 @@ fn add(
                 sums.global_reductions += global.requests;
                 sums.global_reduction_sectors += global.units;
             }
-            own.atomic_lanes =
-                (shared.bytes + global.bytes) / parts.first().map_or(1, |part| u64::from(part.bytes.max(1)));
+            let bytes = match &inst.op {
+                Op::AtomicWide(_) => 16,
+                _ => parts.first().map_or(1, |part| u64::from(part.bytes.max(1))),
+            };
+            own.atomic_lanes = (shared.bytes + global.bytes) / bytes;
             own.atomic_addresses = atomics.addresses;
             own.most_lanes_per_address = u64::from(atomics.most);
             sums.atomic_lanes += own.atomic_lanes;

@@ -6,7 +6,7 @@ use crate::isa::File;
 use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
 use crate::isa::instructions;
 use crate::isa::memory::{AtomicOperation, Modifiers, combine, fence, membar, modifiers, space};
-use crate::program::{Access, Address, Async, Atomic, Op, Order, Scope, Space};
+use crate::program::{Access, Address, Async, Op, Order, Scope, Space};
 use crate::registers::{NO_SLOT, Slot};
 use crate::syntax::tree::Operand;
 
@@ -152,7 +152,7 @@ impl<'t> Decoder<'_, 't> {
 
     /// Resolves `.param`: the kernel's parameters in an entry, or the frame if a local `.param` variable is named; and
     /// generic accesses to variables by their names.
-    fn space(&self, modifiers: &Modifiers<'_>, named: Option<Space>) -> Space {
+    pub fn space(&self, modifiers: &Modifiers<'_>, named: Option<Space>) -> Space {
         match (modifiers.space, named) {
             (Space::Param, Some(Space::Frame)) => Space::Frame,
             (Space::Param, None) if !self.entry => Space::Frame,
@@ -160,114 +160,6 @@ impl<'t> Decoder<'_, 't> {
             (Space::Generic, Some(named @ (Space::Global | Space::Const | Space::Shared | Space::Local))) => named,
             (space, _) => space,
         }
-    }
-
-    /// `atom`, which `returns` the old value, and `red`.
-    fn atomic(&mut self, returns: bool, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let Some(modifiers) = modifiers(words) else { return unsupported("has an unknown modifier") };
-        let Some(operation) = modifiers.operation else { return unsupported("this atomic is not supported") };
-        let Some(combine) = combine(operation, modifiers.kind) else {
-            return unsupported(
-                "this atomic is not \
-            supported",
-            );
-        };
-        let operands = without_hint(words, operands);
-        if !returns && operation == AtomicOperation::Exch
-            || (operation, modifiers.kind) == (AtomicOperation::Add, "s64")
-        {
-            return unsupported("this atomic is not supported");
-        }
-        if modifiers.lanes != 1 {
-            return self.atomic_vector(returns, &modifiers, (operation, combine), operands);
-        }
-        let bytes = crate::syntax::type_bytes(modifiers.kind).unwrap_or(4) as u8;
-        let file = match (bytes, modifiers.kind) {
-            (2, _) => File::Half,
-            (4, "f32") => File::Single,
-            (4, _) => File::Word,
-            (8, "f64") => File::Double,
-            _ => File::Long,
-        };
-        let (destination, operands) = match operands {
-            [d, rest @ ..] if returns => (Some(self.destination(d, file)?), rest),
-            rest => (None, rest),
-        };
-        let (address, b, c) = match (operands, operation) {
-            ([address, b, c], AtomicOperation::Cas) => (address, b, c),
-            ([address, b], operation) if operation != AtomicOperation::Cas => (address, b, b),
-            _ => return unsupported("has the wrong number of operands"),
-        };
-        let (address, named) = self.address(address)?;
-        let order = if modifiers.order == Order::Weak { Order::Relaxed } else { modifiers.order };
-        Ok(Op::Atomic(Atomic {
-            operation,
-            unsigned: modifiers.kind.starts_with('u'),
-            space: self.space(&modifiers, named),
-            order,
-            order_is_written: modifiers.order != Order::Weak,
-            scope: modifiers.scope.unwrap_or(Scope::Gpu),
-            bytes,
-            wide: bytes == 8,
-            destination,
-            address,
-            b: self.source(b, file)?.0,
-            c: self.source(c, file)?.0,
-            combine,
-        }))
-    }
-
-    /// Decodes `atom.v2`, `red.v4` and similar: each element is a separate atomic.
-    fn atomic_vector(
-        &mut self,
-        returns: bool,
-        modifiers: &Modifiers<'_>,
-        (operation, combine): (AtomicOperation, fn(u64, u64, u64) -> u64),
-        operands: &[Operand<'t>],
-    ) -> Result<Op, Reject> {
-        let body = self.body;
-        let elements = |operand: &Operand<'t>| match operand {
-            Operand::Vector(span) if body.get(span).len() == usize::from(modifiers.lanes) => Ok(body.get(span)),
-            _ => unsupported(format!("needs a vector of {} registers", modifiers.lanes)),
-        };
-        let (destinations, operands) = match operands {
-            [d, rest @ ..] if returns => (Some(elements(d)?), rest),
-            rest => (None, rest),
-        };
-        let [address, sources] = operands else { return unsupported("has the wrong number of operands") };
-        let sources = elements(sources)?;
-        let (address, named) = self.address(address)?;
-        let (bytes, file) = match modifiers.kind {
-            "f32" => (4, File::Single),
-            "f16x2" | "bf16x2" => (4, File::Word),
-            "f16" | "bf16" => (2, File::Half),
-            _ => return unsupported("this atomic is not supported"),
-        };
-        let order = if modifiers.order == Order::Weak { Order::Relaxed } else { modifiers.order };
-        let mut parts = Vec::with_capacity(sources.len());
-        for (i, source) in sources.iter().enumerate() {
-            let b = self.source(source, file)?.0;
-            let destination = match destinations {
-                Some(list) => Some(self.destination(&list[i], file)?),
-                None => None,
-            };
-            parts.push(Atomic {
-                operation,
-                unsigned: false,
-                space: self.space(modifiers, named),
-                order,
-                order_is_written: modifiers.order != Order::Weak,
-                scope: modifiers.scope.unwrap_or(Scope::Gpu),
-                bytes,
-                wide: false,
-                destination,
-                address: Address { offset: address.offset.wrapping_add(i as i64 * i64::from(bytes)), ..address },
-                b,
-                c: b,
-                combine,
-            });
-        }
-        Ok(Op::AtomicVector(parts.into_boxed_slice()))
     }
 
     /// Decodes `discard{.global}.L2 [a], 128`: PTX has no other level, size or state space.
@@ -385,7 +277,7 @@ fn proxy_fence(words: &[&str]) -> Op {
 }
 
 /// Returns the operands without the cache policy, which changes no value.
-fn without_hint<'o, 't>(words: &[&str], operands: &'o [Operand<'t>]) -> &'o [Operand<'t>] {
+pub fn without_hint<'o, 't>(words: &[&str], operands: &'o [Operand<'t>]) -> &'o [Operand<'t>] {
     match operands {
         [rest @ .., _] if words.contains(&"L2::cache_hint") => rest,
         all => all,

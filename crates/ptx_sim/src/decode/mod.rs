@@ -5,6 +5,7 @@
 //! [`effects`]: the table lists the chapters, each of which has its rows and the functions that decode them.
 
 mod asynchronous;
+mod atomics;
 mod cluster;
 mod control;
 mod decoder;

@@ -38,6 +38,7 @@ impl<'t> Decoder<'_, 't> {
         if let Operand::Vector(span) = to {
             let (body, name) = (self.body, format!("unpack.b{bits}.{}", span.len()));
             let Some(row) = find(&name) else { return unsupported("this form of unpacking is not supported") };
+            self.parts(bits, body.get(span))?;
             let mut args = Args { d: [NO_SLOT; 4], ..Args::default() };
             for ((place, element), &file) in args.d.iter_mut().zip(body.get(span)).zip(row.meaning.d) {
                 *place = self.destination(element, file)?;
@@ -53,6 +54,7 @@ impl<'t> Decoder<'_, 't> {
         if let Operand::Vector(span) = from {
             let (body, name) = (self.body, format!("pack.b{bits}.{}", span.len()));
             let Some(row) = find(&name) else { return unsupported("this form of packing is not supported") };
+            self.parts(bits, body.get(span))?;
             let mut args = Args { d: [NO_SLOT; 4], ..Args::default() };
             for ((place, element), &file) in args.s.iter_mut().zip(body.get(span)).zip(row.meaning.s) {
                 *place = self.source(element, file)?.0;
@@ -86,6 +88,18 @@ impl<'t> Decoder<'_, 't> {
             return Ok(Op::ReadTimer { timer, destination: self.destination(to, file)?, wide });
         }
         self.row(row, operands)
+    }
+
+    /// Checks that the registers of a vector share the bits of a whole.
+    ///
+    /// # Errors
+    /// [`Reject`] if one of them is wider or narrower than its part.
+    fn parts(&self, bits: u64, elements: &[Operand<'t>]) -> Result<(), Reject> {
+        let part = bits / elements.len() as u64;
+        match elements.iter().map(|element| u64::from(self.register_bits(element))).find(|&of| of != 0 && of != part) {
+            Some(wrong) => unsupported(format!("a register of {wrong} bits does not fit here")),
+            None => Ok(()),
+        }
     }
 
     /// Decodes `mov.v2` and `mov.v4`, whose source may be a special register with elements, such as `%tid`.

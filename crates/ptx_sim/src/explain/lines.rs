@@ -125,7 +125,7 @@ fn reason(program: &Program, own: &InstructionCounters) -> String {
     let active = own.lanes as f64 / own.executed.max(1) as f64;
     let scattered = own.sectors > own.ideal_sectors + own.ideal_sectors / 4;
     match op(program, own) {
-        Some(Op::Atomic(_) | Op::AtomicVector(_)) => format!(
+        Some(Op::Atomic(_) | Op::AtomicVector(_) | Op::AtomicWide(_)) => format!(
             "{:.0} lanes of a warp update {:.1} addresses: lanes at the same address are serialised, up to {} of them",
             own.atomic_lanes as f64 / own.requests.max(1) as f64,
             per(own.atomic_addresses),

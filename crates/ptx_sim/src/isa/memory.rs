@@ -247,6 +247,20 @@ pub(crate) fn combine(operation: AtomicOperation, kind: &str) -> Option<fn(u64, 
     })
 }
 
+/// Returns the new value of a read-modify-write of 16 bytes, of which PTX has `exch` and `cas`.
+pub(crate) fn combine_wide(operation: AtomicOperation, old: u128, b: u128, c: u128) -> u128 {
+    match operation {
+        AtomicOperation::Cas => {
+            if old == b {
+                c
+            } else {
+                old
+            }
+        }
+        _ => b,
+    }
+}
+
 /// Applies a function of 16-bit numbers to both halves.
 fn pairs(f: fn(u16, u16) -> u16, a: u32, b: u32) -> u32 {
     u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
@@ -268,6 +282,15 @@ mod tests {
         assert_eq!(fence(&["cta"]), Some((Order::AcqRel, Scope::Cta)));
         assert_eq!((fence(&["sc"]), fence(&["cta", "gpu"])), (None, None));
         assert_eq!(membar(&["gl"]), Some((Order::SeqCst, Scope::Gpu)));
+    }
+
+    #[test]
+    fn read_modify_writes_of_16_bytes() {
+        let (old, other) = (1 << 64 | 7, 2 << 64 | 7);
+        assert_eq!(combine_wide(AtomicOperation::Exch, old, other, other), other);
+        assert_eq!(combine_wide(AtomicOperation::Cas, old, old, 9), 9);
+        // The halves are compared together.
+        assert_eq!(combine_wide(AtomicOperation::Cas, old, other, 9), old);
     }
 
     #[test]

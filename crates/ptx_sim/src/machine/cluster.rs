@@ -174,7 +174,10 @@ pub fn atomic<O: Observer>(
 
 /// Checks an access, reports it to the observers, and calls `then` for each accessed block. During the call the
 /// running block holds that block's shared memory instead of its own.
-fn in_each_block<'w, O: Observer>(
+///
+/// # Errors
+/// A stop if an address faults, or its block has ended.
+pub(super) fn in_each_block<'w, O: Observer>(
     step: &mut Step<'_, 'w, O>,
     part: Part<'_>,
     shape: Shape,

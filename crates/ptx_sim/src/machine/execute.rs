@@ -5,6 +5,7 @@ use super::load_store::Carried;
 use super::position::At;
 use super::step::Step;
 use super::warp::{Split, State, Warp};
+use super::wide_atomics;
 use super::worker::Worker;
 use super::{atomics, barriers, blocked, calls, collectives, control, keep_going, matrix, texture, warpgroup};
 use crate::lanes;
@@ -314,6 +315,13 @@ impl<O: Observer> Worker<'_, O> {
                 }
                 Op::Texture(access) => texture::execute(&mut step!(mask), registers, access)?,
                 Op::AtomicVector(parts) => atomics::execute_vector(&mut step!(mask), registers, parts)?,
+                Op::AtomicWide(halves) => {
+                    wide_atomics::execute(&mut step!(mask), registers, halves)?;
+                    if self.schedule.preempts() {
+                        pc += 1;
+                        break Left::Fuel;
+                    }
+                }
                 Op::Collective { .. } => {
                     if !collectives::execute_together(&mut step!(mask), registers, &inst.op)? {
                         break Left::Control(mask);

@@ -60,6 +60,7 @@ mod turns;
 mod validate;
 mod warp;
 mod warpgroup;
+mod wide_atomics;
 mod worker;
 
 pub(crate) use context::{Context, Kernel};

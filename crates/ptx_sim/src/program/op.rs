@@ -52,6 +52,8 @@ pub enum Op {
     Atomic(Atomic),
     /// `atom` and `red` of vectors: one atomic for each element, in order.
     AtomicVector(Box<[Atomic]>),
+    /// `atom` of 16 bytes: the lower and the upper half, whose operands are neighbouring rows.
+    AtomicWide(Box<[Atomic; 2]>),
     /// `discard`: makes bytes of global memory indeterminate.
     Discard {
         /// Address in global memory; a generic address is the same number.

@@ -43,6 +43,7 @@ pub(crate) fn operands(op: &Op, meaning: Option<&Meaning>) -> Operands {
         Op::Discard { address, .. } => Operands { decides: vec![base(address)], ..none() },
         Op::Atomic(atomic) => atomics(std::slice::from_ref(atomic)),
         Op::AtomicVector(parts) => atomics(parts),
+        Op::AtomicWide(halves) => atomics(halves.as_slice()),
         Op::ConvertAddress { destination, source, .. } => {
             Operands { decides: vec![(File::Long, *source)], defines: vec![(File::Long, *destination)], ..none() }
         }

@@ -11,7 +11,7 @@ mod stops;
 
 use ptx_sim::{Launch, Machine, Program, Report, Stop};
 
-const HEADER: &str = ".version 7.8\n.target sm_90\n.address_size 64\n";
+const HEADER: &str = ".version 8.7\n.target sm_100\n.address_size 64\n";
 
 /// A kernel `k(a)` whose threads have their index in %r1, 4 times the index in %rd2, and `a` in %rd1.
 fn kernel(body: &str) -> Program {

@@ -22,7 +22,7 @@ impl Machine<'_> {
         let (first, count) = step.sectors;
         let mut sectors = &self.warps[warp].trace.sectors[first as usize..(first + count) as usize];
         let ideal;
-        let atomic = matches!(op, Op::Atomic(_) | Op::AtomicVector(_));
+        let atomic = matches!(op, Op::Atomic(_) | Op::AtomicVector(_) | Op::AtomicWide(_));
         let scattered = count > step.bytes.div_ceil(32) && !atomic;
         if let Some(few) = self.ideal.as_mut().filter(|_| scattered) {
             ideal = few.sectors(step.bytes, matches!(op, Op::Store(_)));
@@ -47,7 +47,7 @@ impl Machine<'_> {
                     let at = self.memory.store(now, sectors) + costs.l2_cycles;
                     Ready { arrival: Arrival { at, dram: 0.0, cache: 0.0 }, from: Source::Memory }
                 }
-                Op::Atomic(_) | Op::AtomicVector(_) => {
+                Op::Atomic(_) | Op::AtomicVector(_) | Op::AtomicWide(_) => {
                     let taken = self.memory.atomic(now, sectors);
                     let at = taken + costs.global_atomic_cycles;
                     Ready { arrival: Arrival { at, dram: 0.0, cache: taken - now }, from: Source::Atomic }

@@ -121,9 +121,8 @@ fn class(function: &Function, pc: u32, uses: &Uses, costs: &Costs) -> Class {
         },
         Op::Collective { kind: Collective::Sync, .. } => unit(Unit::Arithmetic(INTEGER)),
         Op::Collective { .. } => Class { latency: costs.shuffle_cycles, ..unit(Unit::Exchange) },
-        Op::Load(_) | Op::Store(_) | Op::Atomic(_) | Op::AtomicVector(_) | Op::Discard { .. } | Op::Texture(_) => {
-            unit(Unit::Memory)
-        }
+        Op::Load(_) | Op::Store(_) | Op::Discard { .. } | Op::Texture(_) => unit(Unit::Memory),
+        Op::Atomic(_) | Op::AtomicVector(_) | Op::AtomicWide(_) => unit(Unit::Memory),
         Op::Async(op) => match **op {
             Async::Copy { .. } | Async::Bulk { .. } | Async::Tensor { .. } | Async::Remote { .. } => unit(Unit::Memory),
             _ => unit(Unit::Arithmetic(INTEGER)),
