@@ -61,8 +61,9 @@
 //! that are not launched. Bulk copies and `wgmma` are ordered only by what waits for them; accesses to their shared
 //! memory that are not ordered so are reported in every schedule.
 //!
-//! An instruction that needs a later `.target` than the module's is not supported either, because ptxas refuses it. With
-//! several workers, `atom.b128` is atomic towards other atomics of 16 bytes, but not towards loads and stores of them.
+//! An instruction that needs a later `.target` than the module's is not supported either, because ptxas refuses it.
+//! With several workers, `atom.b128` is atomic towards other atomics of 16 bytes, but not towards loads and stores of
+//! them.
 //!
 //! # What every run checks
 //!

@@ -87,6 +87,10 @@ mod tests {
         let product = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 \
                        {%r1, %r2, %r3, %r4}, {%r5, %r6, %r7, %r8}, {%r9, %r10}, {%r11, %r12, %r13, %r14};";
         assert_eq!(work(product), Some((Kind::Tensor, 2 * 16 * 8 * 16 / 32)));
+        // Half of the elements are no work.
+        let sparse = "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 \
+                      {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%r9, %r10}, {%r11, %r12, %r13, %r14}, %r15, 0;";
+        assert_eq!(work(sparse), Some((Kind::Tensor, 2 * 16 * 8 * 8 / 32)));
         let load = "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 \
                     {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%d1], %r9;";
         assert_eq!(work(load), None);

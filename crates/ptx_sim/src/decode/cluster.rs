@@ -113,9 +113,9 @@ pub fn shared_or_generic(words: &[&str]) -> Space {
 
 fn addressing(words: &[&str]) -> Result<(bool, bool, File), Reject> {
     let generic = !words.contains(&"shared::cluster");
-    match words.last() {
-        Some(&"u32") => Ok((generic, false, File::Word)),
-        Some(&"u64") => Ok((generic, true, File::Long)),
+    match (words.contains(&"u32"), words.contains(&"u64")) {
+        (true, false) => Ok((generic, false, File::Word)),
+        (false, true) => Ok((generic, true, File::Long)),
         _ => unsupported("addresses have type u32 or u64"),
     }
 }

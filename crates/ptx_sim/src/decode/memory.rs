@@ -195,7 +195,7 @@ impl<'t> Decoder<'_, 't> {
     fn cvta(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
         let (name, from_generic) = match *words {
             ["to", name, "u64"] => (name, true),
-            [name, "u64"] => (name, false),
+            [name, "u64"] | ["u64", name] => (name, false),
             _ => return unsupported("this address conversion is not supported"),
         };
         let (Some(space), [d, a]) = (space(name), operands) else {

@@ -19,6 +19,7 @@ mod module;
 mod moves;
 mod names;
 mod operands;
+mod product;
 mod reject;
 mod rows;
 mod sparse;

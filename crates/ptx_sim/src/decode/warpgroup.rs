@@ -1,7 +1,8 @@
 //! Instructions of a warpgroup: `wgmma`.
 
 use super::decoder::{Decoder, Effect};
-use super::matrix::{PRODUCT, dimensions, element, exact_product, registers, sum};
+use super::matrix::{PRODUCT, exact_product};
+use super::product::{dimensions, element, registers, sum};
 use super::reject::{Reject, unsupported};
 use crate::isa::File;
 use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};

@@ -73,3 +73,30 @@ fn launches_from_kernels_are_refused() {
         assert!(text.contains("launch that kernel from the host"), "{text}");
     }
 }
+
+/// As ptxas does, by the module's target: an opcode, a modifier, a number of operands, a special register.
+#[test]
+fn instructions_of_later_targets_are_refused() {
+    let run = |target: &str, statement: &str| {
+        let text = format!(
+            ".version 8.7\n.target {target}\n.address_size 64\n.visible .entry k() {{\n.reg .b32 %r<4>; .reg .f32 %f<4>; \
+             .reg .b64 %rd<2>;\n{statement}\nret;\n}}"
+        );
+        let program = Program::parse(&text).expect("PTX");
+        let launch = Launch { entry: "k", grid: [1; 3], block: [1; 3], ..Launch::default() };
+        Machine::new(Config::default()).launch(&program, &launch).map(|_| ())
+    };
+    for (statement, first, before) in [
+        ("cp.async.wait_all;", "sm_80", "sm_75"),
+        ("fence.acq_rel.cluster;", "sm_90", "sm_89"),
+        ("min.f32 %f1, 0f00000000, 0f00000000, 0f00000000;", "sm_100", "sm_90a"),
+        ("mov.u32 %r1, %cluster_ctarank;", "sm_90", "sm_80"),
+        ("setmaxnreg.inc.sync.aligned.u32 96;", "sm_90a", "sm_90"),
+    ] {
+        run(first, statement).expect(statement);
+        let stop = run(before, statement).expect_err(statement);
+        assert_eq!(stop.kind(), StopKind::Unsupported, "{stop}");
+        let words = format!("needs `.target {first}` or later, but the module's target is {before}");
+        assert!(stop.to_string().contains(&words), "{stop}");
+    }
+}

@@ -11,12 +11,12 @@ mod term;
 use crate::registers::{LANES, NO_SLOT, Registers, Slot};
 pub use descriptor::Form;
 pub(crate) use descriptor::{CHUNK, Descriptor, extent};
-pub use shape::{Element, Fragment, Multiply, Order2, Sum};
+pub use shape::{Element, Fragment, Multiply, Order2, Sparse, Sum};
+pub use sparse::Invalid;
 pub(crate) use sparse::lanes as metadata_lanes;
-pub use sparse::{Invalid, Sparse};
 
-/// `d = a * b + c` for `mma` and `wmma.mma`, with the rows that hold `d`, `a`, `b` and `c`, and the metadata of a sparse
-/// `a`.
+/// `d = a * b + c` for `mma` and `wmma.mma`, with the rows that hold `d`, `a`, `b` and `c`, and the metadata of a
+/// sparse `a`.
 ///
 /// # Errors
 /// [`Invalid`] if PTX gives the metadata no meaning.

@@ -1,7 +1,5 @@
 //! Shapes, types and orders of matrices. PTX ISA, "Matrix Data-types", "Matrix Storage".
 
-use super::sparse::Sparse;
-
 /// Shapes and types of a product: `a` is m by k, `b` is k by n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are PTX's own")]
@@ -28,6 +26,15 @@ impl Multiply {
     pub fn depth(&self) -> usize {
         if self.sparse.is_some() { self.k / 2 } else { self.k }
     }
+}
+
+/// Where the metadata of a product is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sparse {
+    /// The sparsity selector: of the lanes of a group of four, which have the metadata.
+    pub selector: usize,
+    /// Whether the indices of neighbours ascend, `.sp::ordered_metadata`.
+    pub ordered: bool,
 }
 
 /// Element types of factors.

@@ -4,17 +4,8 @@
 //! Of every two (tf32), four, or eight (4 bits, in pairs) neighbours in a row of `a`, half are stored, and indices of
 //! two bits state which; they are the metadata. The stored half has the layout of a factor of half the depth.
 
-use super::shape::Multiply;
+use super::shape::{Multiply, Sparse};
 use crate::registers::LANES;
-
-/// Where the metadata of a product is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sparse {
-    /// The sparsity selector: of the lanes of a group of four, which have the metadata.
-    pub selector: usize,
-    /// Whether the indices of neighbours ascend, `.sp::ordered_metadata`.
-    pub ordered: bool,
-}
 
 /// Metadata that PTX leaves undefined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,10 +94,8 @@ mod tests {
     #[test]
     fn indices_are_those_of_the_selected_lane() {
         // Row 1 has the indices 0 and 1, 1 and 2, 2 and 3, 0 and 3; the others 0 and 1.
-        let mut metadata = [0; LANES];
-        for lane in 0..LANES {
-            metadata[lane] = if lane % 4 == 2 { 0x4444_4444 } else { 0 };
-        }
+        let selected = |lane: usize| if lane % 4 == 2 { 0x4444_4444 } else { 0 };
+        let mut metadata: [u32; LANES] = std::array::from_fn(selected);
         metadata[6] = 0x4444_ce94;
         let (product, sparse) = shape(Element::F16, 16, 2);
         let found = columns(&product, sparse, &metadata).expect("valid");
