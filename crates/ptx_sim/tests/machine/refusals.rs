@@ -79,8 +79,8 @@ fn launches_from_kernels_are_refused() {
 fn instructions_of_later_targets_are_refused() {
     let run = |target: &str, statement: &str| {
         let text = format!(
-            ".version 8.7\n.target {target}\n.address_size 64\n.visible .entry k() {{\n.reg .b32 %r<4>; .reg .f32 %f<4>; \
-             .reg .b64 %rd<2>;\n{statement}\nret;\n}}"
+            ".version 8.7\n.target {target}\n.address_size 64\n.visible .entry k() {{\n\
+             .reg .b32 %r<4>; .reg .f32 %f<4>; .reg .b64 %rd<2>;\n{statement}\nret;\n}}"
         );
         let program = Program::parse(&text).expect("PTX");
         let launch = Launch { entry: "k", grid: [1; 3], block: [1; 3], ..Launch::default() };
