@@ -2,9 +2,9 @@
 //! of `matrix.ptx` in the order of `matrix.txt`: four warps each, with moderate exponents, wide exponents, special
 //! values, and powers of two with zeros.
 //!
-//! Of the sparse products, `s0` to `s15`, there are no further readings. The others were selected from 512 warps, whose results also agree except for these shares of the results on special
-//! values, where NaN operands meet: f16 with k 8 3 in 10 000, tf32 with k 4 7, e5m2 with e4m3 up to 50, and f64 up to
-//! 30.
+//! Of the sparse products, `s0` to `s15`, there are no further readings. The others were selected from 512 warps, whose
+//! results also agree except for these shares of the results on special values, where NaN operands meet: f16 with k 8
+//! 3 in 10 000, tf32 with k 4 7, e5m2 with e4m3 up to 50, and f64 up to 30.
 
 use ptx_sim::{Config, Launch, Machine, Program};
 use std::path::Path;
