@@ -5,7 +5,7 @@ use rustwarp::filter::Border;
 use rustwarp::matmul::Sizes;
 use rustwarp::reduce::{self, Sum};
 use rustwarp::scan::Kind;
-use rustwarp::{Buffer, Device, Element, Error, Result, Tuning, moments, vecadd};
+use rustwarp::{Buffer, Device, Element, Error, Result, Tuning, matvec, moments, vecadd};
 
 fn sim() -> Device {
     Device::sim().expect("the simulator")
@@ -157,6 +157,14 @@ fn matrices() {
     assert_eq!(turned.read(2).expect("a row"), [b[0], b[n]]);
     let sizes = Sizes { transposed: [false, true], ..sizes };
     assert_eq!(device.matmul(&x, &turned, sizes).and_then(|c| c.download()).expect("a product"), expected);
+    let column = y.view(..k).expect("a vector");
+    let expected: Vec<f32> = (0..m).map(|i| (0..k).map(|p| a[i * k + p] * b[p]).sum()).collect();
+    let sizes = matvec::Sizes { rows: m, columns: k, transposed: false };
+    assert_eq!(device.matvec(&x, column, sizes).and_then(|y| y.download()).expect("a product"), expected);
+    assert!(matches!(device.matvec(&x, &y, sizes), Err(Error::Mismatch(_))), "a longer vector");
+    let wide = matvec::Sizes { columns: k + 1, ..sizes };
+    assert!(matches!(device.matvec(&x, column, wide), Err(Error::Mismatch(_))), "a larger matrix");
+    let sizes = Sizes { transposed: [false, true], m, n, k };
     let sum = device.add(&x, &x).and_then(|sum| sum.download()).expect("a sum");
     assert!(sum.iter().zip(&a).all(|(sum, a)| *sum == 2.0 * a) && sum.len() == a.len());
     assert!(matches!(device.add(&x, &y), Err(Error::Mismatch(_))));

@@ -18,7 +18,7 @@ use crate::launch::{Launch, require_grid};
 use crate::matmul::elements;
 use crate::ptx::library;
 use cuda_std::launch::Slice;
-use kernels_gpu::matvec::{ALIGNED, Bf16, Entry, F16, SHIFTED, SINGLE, best, columns};
+use kernels_gpu::matvec::{ALIGNED, Bf16, Entry, F16, SHIFTED, SINGLE, STREAMED, best, columns};
 
 /// Sizes and storage of a matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -121,6 +121,8 @@ struct Config {
 /// any number of times, without further allocations.
 pub struct Plan<T: Operand, H: Handle = Device> {
     sizes: Sizes,
+    /// Whether the matrix is kept in the L2 cache.
+    keeps: bool,
     /// The launch by loads of 16 bytes, and that by single elements.
     configs: [Config; 2],
     partials: Memory<T::Output, H>,
@@ -138,7 +140,7 @@ impl<T: Operand, H: Handle> Plan<T, H> {
         if u32::try_from(rows).is_err() || u32::try_from(columns).is_err() {
             return Err(Error::Argument(format!("matvec takes sizes up to 2^32 - 1, not {rows}x{columns}")));
         }
-        elements(rows, columns)?;
+        let bytes = elements(rows, columns)?.saturating_mul(size_of::<T>());
         let config = |width| match transposed {
             false => by_rows(device.backend().info(), [rows as u64, columns as u64], width),
             true => by_columns(device.backend().info(), [rows as u64, columns as u64], width),
@@ -147,10 +149,18 @@ impl<T: Operand, H: Handle> Plan<T, H> {
         let most = |part: fn(&Config) -> usize| configs.iter().map(part).max().unwrap_or(0).max(1);
         Ok(Self {
             sizes,
+            keeps: bytes as u64 <= device.backend().info().l2,
             configs,
             partials: Memory::uninit(device.clone(), most(|config| config.partials), "partial sums")?,
             tickets: Memory::zeros(device.clone(), most(|config| config.tickets), "tickets")?,
         })
+    }
+
+    /// Sets whether the matrix is kept in the L2 cache, by default if the cache has room for it: then a second product
+    /// reads it from there. Otherwise other data stay in the cache. (Rows that do not start on 16-byte boundaries are
+    /// always loaded as if they were kept.)
+    pub fn keeping(self, keeps: bool) -> Self {
+        Self { keeps, ..self }
     }
 
     /// Largest number of additions in a chain from a product to the result.
@@ -164,7 +174,8 @@ impl<T: Operand, H: Handle> Plan<T, H> {
         let line = size_of::<T>() * if transposed { rows } else { columns };
         let starts = matrix.is_multiple_of(16) && (transposed || vector.is_multiple_of(16));
         match starts {
-            true if line.is_multiple_of(16) => ALIGNED,
+            true if line.is_multiple_of(16) && self.keeps => ALIGNED,
+            true if line.is_multiple_of(16) => STREAMED,
             true if line >= 32 => SHIFTED,
             _ => SINGLE,
         }

@@ -9,7 +9,7 @@
 //!   of the vector's elements.
 
 use super::finish::Sharing;
-use super::lines::{ALIGNED, SHIFTED, SINGLE, load};
+use super::lines::{ALIGNED, SHIFTED, SINGLE, STREAMED, load};
 use super::{Bf16, Entry, F16};
 use crate::number::Number;
 use crate::operator::{shuffle, slots};
@@ -63,13 +63,13 @@ struct Part {
 
 /// Writes the product of the row-major matrix `a` of `rows` by `columns` and the vector `x`. `team` lanes take
 /// [`ROWS`] rows. If teams are blocks, `pieces` of them share these rows, each with `piece` columns. `mode` is
-/// [`ALIGNED`], [`SHIFTED`] or [`SINGLE`].
+/// [`ALIGNED`], [`STREAMED`], [`SHIFTED`] or [`SINGLE`].
 ///
 /// # Safety
 /// `a` has `rows * columns` elements, `x` `columns`, `y` room for `rows` and overlaps neither; [`BLOCK`] threads; `team`
 /// is a power of two up to [`BLOCK`], and there is a team for each piece of each [`ROWS`] rows; `pieces` is 1 for other
 /// teams than blocks, `pieces * piece` is at least `columns`, and `piece` is a multiple of 8. For other modes than
-/// [`SINGLE`], the matrix and the vector start on 16-byte boundaries, and for [`ALIGNED`] all rows do. Where there are
+/// [`SINGLE`], the matrix and the vector start on 16-byte boundaries, and for [`ALIGNED`] and [`STREAMED`] all rows do. Where there are
 /// several pieces, `partials` has [`ROWS`] elements for each block, `tickets` has one for each [`ROWS`] rows, all 0, and
 /// this launch alone uses both.
 #[kernel(for T in [f32, f64, F16, Bf16], launch_bounds(BLOCK, BLOCKS_PER_SM))]
@@ -150,6 +150,7 @@ impl Part {
             match mode {
                 SINGLE => self.add_up::<T, 1, SINGLE_UNROLL, SINGLE>(a, x),
                 ALIGNED => self.add_up::<T, W, UNROLL, ALIGNED>(a, x),
+                STREAMED => self.add_up::<T, W, UNROLL, STREAMED>(a, x),
                 _ => self.add_up::<T, W, SHIFTED_UNROLL, SHIFTED>(a, x),
             }
         }

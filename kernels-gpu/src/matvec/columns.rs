@@ -7,7 +7,7 @@
 //! whole block reads neighbours of one line after the other, and no sums are shared.
 
 use super::finish::Sharing;
-use super::lines::{ALIGNED, SHIFTED, SINGLE, load};
+use super::lines::{ALIGNED, SHIFTED, SINGLE, STREAMED, load};
 use super::{Bf16, Entry, F16};
 use crate::number::Number;
 use crate::operator::shuffle;
@@ -55,13 +55,13 @@ struct Part {
 
 /// Writes the product of the matrix `a` of `rows` by `columns`, which is stored transposed, and the vector `x`. A block
 /// has the rows that `lanes` threads load at once, for `piece` columns of the matrix; `pieces` blocks share the rows.
-/// `mode` is [`ALIGNED`], [`SHIFTED`] or [`SINGLE`].
+/// `mode` is [`ALIGNED`], [`STREAMED`], [`SHIFTED`] or [`SINGLE`].
 ///
 /// # Safety
 /// `a` has `rows * columns` elements, `x` `columns`, `y` room for `rows` and overlaps neither; [`BLOCK`] threads; `lanes`
 /// is a power of two up to 32, or [`BLOCK`] with one piece; there is a block for each piece of each of these rows;
 /// `pieces * piece` is at least `columns`. For other modes than [`SINGLE`], the matrix starts on a 16-byte boundary; for
-/// [`ALIGNED`], all stored lines do, and for [`SHIFTED`] they have at least 32 bytes. Where there are several pieces,
+/// [`ALIGNED`] and [`STREAMED`], all stored lines do, and for [`SHIFTED`] they have at least 32 bytes. Where there are several pieces,
 /// `partials` has `pieces * rows` elements, `tickets` has one for the rows of each block, all 0, and this launch alone
 /// uses both.
 #[kernel(for T in [f32, f64, F16, Bf16], launch_bounds(BLOCK, BLOCKS_PER_SM))]
@@ -148,6 +148,7 @@ impl Part {
             match mode {
                 SINGLE => self.add_up::<T, 1, SINGLE_UNROLL, SINGLE>(a, x, y),
                 ALIGNED => self.add_up::<T, W, UNROLL, ALIGNED>(a, x, y),
+                STREAMED => self.add_up::<T, W, UNROLL, STREAMED>(a, x, y),
                 _ => self.add_up::<T, W, UNROLL, SHIFTED>(a, x, y),
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::unroll::unroll;
 use cuda_std::launch::Scalar;
-use cuda_std::memory::{U32x4, Vector};
+use cuda_std::memory::{Load, U32x4, Vector, load_as};
 
 /// How the elements of a line are loaded: one by one.
 pub const SINGLE: u32 = 0;
@@ -10,14 +10,17 @@ pub const SINGLE: u32 = 0;
 /// 16 bytes at once, from lines that start on 16-byte boundaries.
 pub const ALIGNED: u32 = 1;
 
+/// As [`ALIGNED`], of a matrix that is read once: the caches are to keep other data.
+pub const STREAMED: u32 = 3;
+
 /// 16 bytes at once, of which each load of a line that does not start on such a boundary takes parts of two vectors.
 pub const SHIFTED: u32 = 2;
 
 /// Loads the `W` elements from `at` on.
 ///
 /// # Safety
-/// There are `W` elements; for [`ALIGNED`], they start on a 16-byte boundary; for [`SHIFTED`], the 32 bytes from the
-/// boundary before `at` on are in the same allocation.
+/// There are `W` elements; for [`ALIGNED`] and [`STREAMED`], they start on a 16-byte boundary, and for the latter they
+/// are in global memory; for [`SHIFTED`], the 32 bytes from the boundary before `at` on are in the same allocation.
 #[inline(always)]
 pub unsafe fn load<B: Scalar, const W: usize, const MODE: u32>(at: *const B) -> [B; W] {
     // SAFETY: the caller upholds the contract.
@@ -25,6 +28,7 @@ pub unsafe fn load<B: Scalar, const W: usize, const MODE: u32>(at: *const B) -> 
         match MODE {
             SINGLE => core::array::from_fn(|i| at.add(i).read()),
             ALIGNED => Vector::<B, W>::load(at.cast()).0,
+            STREAMED => core::mem::transmute_copy(&load_as(Load::Streaming, at.cast::<U32x4>())),
             _ => {
                 let offset = at.addr() % 16;
                 let vectors = at.byte_sub(offset).cast::<U32x4>();

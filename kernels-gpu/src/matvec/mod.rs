@@ -25,7 +25,7 @@ mod lines;
 pub use crate::matmul::A_TRANSPOSED;
 pub use crate::tensor::mixed::{Bf16, F16};
 pub use entry::Entry;
-pub use lines::{ALIGNED, SHIFTED, SINGLE};
+pub use lines::{ALIGNED, SHIFTED, SINGLE, STREAMED};
 
 /// How far apart the neighbours in a column and in a row of a matrix of `rows` by `columns` are stored, in elements.
 #[inline(always)]
