@@ -112,7 +112,8 @@ pub fn remove() -> Result<()> {
     let entries = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
     for entry in entries {
         let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "br") || path.ends_with(STAMP) {
+        // Whatever is there: an earlier build compressed differently, and all files would be published.
+        if !path.ends_with(".gitignore") {
             fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
         }
     }

@@ -141,6 +141,7 @@ fn the_library_has_kernels_of_its_own_families_only() {
         let family = name.split('.').next().unwrap_or_default();
         let of_the_library = families.lines().any(|line| line == family);
         assert!(of_the_library || !name.ends_with(".br"), "{} is of no family of the library", file.display());
+        assert!(!name.ends_with(".gz"), "{} is of an earlier build", file.display());
     }
 }
 

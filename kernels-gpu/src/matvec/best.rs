@@ -68,7 +68,7 @@ struct Part {
 /// # Safety
 /// `a` has `rows * columns` elements, `x` `columns`, `y` room for `rows` and overlaps neither; [`BLOCK`] threads; `team`
 /// is a power of two up to [`BLOCK`], and there is a team for each piece of each [`ROWS`] rows; `pieces` is 1 for other
-/// teams than blocks, `pieces * piece` is at least `columns`, and `piece` is a multiple of 8. For other modes than
+/// teams than blocks, `pieces * piece` is at least `columns`, and `piece` is a multiple of 8 if there are several. For other modes than
 /// [`SINGLE`], the matrix and the vector start on 16-byte boundaries, and for [`ALIGNED`] and [`STREAMED`] all rows do. Where there are
 /// several pieces, `partials` has [`ROWS`] elements for each block, `tickets` has one for each [`ROWS`] rows, all 0, and
 /// this launch alone uses both.
@@ -203,7 +203,7 @@ impl Part {
     /// Stores the sums; each lane stores those of its rows.
     ///
     /// # Safety
-    /// `y` has room for the rows, and all lanes below [`ROWS`] of the team call it.
+    /// `y` has room for the rows, and no other team has them.
     #[inline(always)]
     unsafe fn store<S: Number>(self, y: *mut S, sums: Sums<S>) {
         unroll!(row < ROWS => {

@@ -174,7 +174,7 @@ impl Part {
         let of_a = |line: usize| unsafe { load::<T::Bits, W, MODE>(a.add(line * rows + row)) };
         // Elements of the last line, behind which there are no bytes. SAFETY: the row is inside the line.
         let of_last = |line: usize, i: usize| unsafe { a.add(line * rows + (row + i).min(rows - 1)).read() };
-        let limit = if MODE == SHIFTED { end.min(columns - 1) } else { end };
+        let limit = if MODE == SHIFTED { end.min(columns.saturating_sub(1)) } else { end };
         let mut sums = [T::Sum::ZERO; W];
         let mut line = start + slot;
         while line + (U - 1) * slots < limit {

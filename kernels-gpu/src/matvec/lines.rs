@@ -10,11 +10,11 @@ pub const SINGLE: u32 = 0;
 /// 16 bytes at once, from lines that start on 16-byte boundaries.
 pub const ALIGNED: u32 = 1;
 
-/// As [`ALIGNED`], of a matrix that is read once: the caches are to keep other data.
-pub const STREAMED: u32 = 3;
-
 /// 16 bytes at once, of which each load of a line that does not start on such a boundary takes parts of two vectors.
 pub const SHIFTED: u32 = 2;
+
+/// As [`ALIGNED`], of a matrix that is read once: the caches are to keep other data.
+pub const STREAMED: u32 = 3;
 
 /// Loads the `W` elements from `at` on.
 ///

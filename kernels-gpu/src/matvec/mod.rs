@@ -8,10 +8,11 @@
 //! [`thread_per_row`] read neighbours, and [`columns`] is what `best` launches.
 //!
 //! Elements of 16 bits are multiplied and added as f32. Products are not rounded: each is fused with its addition.
-//! Every rung adds in an order fixed by the sizes and the launch, so the result has the same bits in every run.
+//! Every rung adds in an order fixed by the sizes, the launch and the places between 16-byte boundaries, so the result
+//! has the same bits in every run.
 //!
-//! Sources: NVIDIA, cuBLAS documentation (`gemv`); M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for the
-//! sums of a block; NVIDIA's `threadFenceReduction` sample for the last block.
+//! Sources: cuBLAS documentation (`gemv`); Harris 2007 for the sums of a block; NVIDIA's `threadFenceReduction` sample for
+//! the last block.
 
 pub mod best;
 pub mod columns;

@@ -1,5 +1,5 @@
 //! A row for each thread, which needs no cooperation. Neighbouring threads read elements a row apart: each load of a
-//! warp touches 32 sectors, and uses 4 bytes of each. A matrix that is stored transposed is read well.
+//! warp touches 32 sectors, and uses one element of each. A matrix that is stored transposed is read well.
 
 use super::{Bf16, Entry, F16, steps};
 use crate::number::Number;

@@ -2,7 +2,7 @@
 //! stored transposed.
 //!
 //! Entries of f16 and bf16 have products of f32. Elements may differ from the exact result by `d * epsilon * sum of |a|
-//! |x|`, where `d` is the largest number of additions in a chain. A product without terms is 0.
+//! |x|`, where `d` is the largest number of products and additions in a chain. A product without terms is 0.
 
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::matmul::oracle;
@@ -199,6 +199,7 @@ fn cases() -> Vec<Case> {
     let shapes = [
         [0, 5],
         [3, 0],
+        [9, 0],
         [1, 1],
         [1, 33],
         [257, 1],
@@ -208,18 +209,26 @@ fn cases() -> Vec<Case> {
         [130, 200],
         [64, 264],
         [31, 1031],
+        [128, 2000],
+        [256, 2000],
+        [300, 1001],
+        [1100, 256],
+        [1100, 33],
         [3, 9000],
+        [5, 9001],
         [2, 40_000],
         [40_000, 2],
         [5000, 16],
         [4100, 24],
+        [70_000, 9],
+        [70_001, 9],
     ];
     let case = |shape: &[u64; 2]| Case::new(shape);
     shapes.iter().map(case).chain(shapes.iter().map(|shape| case(shape).with(TRANSPOSE.name, ""))).collect()
 }
 
 fn sizes() -> Vec<Case> {
-    let shapes = [[1024, 1024], [4096, 4096], [16384, 16384], [4095, 4097], [16, 1 << 22], [1 << 22, 16]];
+    let shapes = [[1024, 1024], [4096, 4096], [16384, 16384], [4095, 4097], [16, 1 << 22], [1 << 22, 16], [1, 1 << 24]];
     let case = |shape: &[u64; 2]| Case::new(shape);
     shapes.iter().map(case).chain(shapes.iter().map(|shape| case(shape).with(TRANSPOSE.name, ""))).collect()
 }

@@ -189,6 +189,18 @@ mod tests {
         assert_eq!(chosen(90), None);
     }
 
+    /// A brotli stream of "PTX", stored as it is.
+    const STREAM: &[u8] = &[0x0b, 0x01, 0x80, b'P', b'T', b'X', 0x03];
+
+    #[test]
+    fn a_stream_that_is_cut_off_is_damaged() {
+        let unpack = |bytes| Packed { arch: "sm_75", code: Code::Ptx, bytes }.unpack("sum");
+        assert_eq!(unpack(STREAM).map(|image| image.bytes).ok(), Some(b"PTX".to_vec()));
+        for len in 0..STREAM.len() {
+            assert!(matches!(unpack(&STREAM[..len]), Err(Error::BadPtx(_))), "{len} bytes");
+        }
+    }
+
     #[test]
     fn ptx_is_chosen_by_device_or_by_name() {
         let chosen = |sm, arch| KERNELS.ptx(sm, arch).expect_err("the bytes are no brotli stream").to_string();
