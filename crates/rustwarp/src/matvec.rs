@@ -282,15 +282,14 @@ fn by_columns(info: &DeviceInfo, [rows, columns]: [u64; 2], width: u64) -> Resul
     let long = tiles(block) >= 2 * resident;
     let lanes = if long { block } else { rows.div_ceil(width).next_power_of_two().clamp(1, WARP) };
     let (tiles, slots) = (tiles(lanes), block / lanes);
-    // As few pieces as keep nine tenths of the device busy until the end, or as many as keep most of it busy, each with
-    // loads for all threads.
+    // The fewest pieces with which the rounds of loads that follow each other are fewest; a block's start and its sums
+    // take as long as two rounds.
     let most = if long { 1 } else { columns.div_ceil(slots * unroll).clamp(1, resident) };
-    let busy = |pieces: &u64| {
-        let blocks = tiles * pieces;
-        blocks as f64 / (blocks.div_ceil(resident).max(1) * resident) as f64
+    let rounds = |most: &u64| {
+        let (pieces, piece) = divide(columns, *most, slots);
+        (tiles * pieces).div_ceil(resident) * (piece.div_ceil(slots * unroll) + 2)
     };
-    let wanted = (1..=most).find(|pieces| busy(pieces) >= 0.9);
-    let wanted = wanted.or_else(|| (1..=most).max_by(|a, b| busy(a).total_cmp(&busy(b)))).unwrap_or(1);
+    let wanted = (1..=most).min_by_key(rounds).unwrap_or(1);
     let (pieces, piece) = divide(columns, wanted, slots);
     let grid = require_grid(tiles * pieces, "a matrix", "multiply in parts")?;
     // A thread's lines; the trees of the warp and the block; the pieces, of which several threads have a row's.

@@ -184,11 +184,22 @@ impl Part {
             unroll!(u < U => { sums = multiply::<T, W>(of_a[u], of_x[u], sums); });
             line += U * slots;
         }
-        while line < end {
-            let of_a: [_; W] = if line < limit { of_a(line) } else { core::array::from_fn(|i| of_last(line, i)) };
+        if line < limit {
+            // The last round: lines behind the last one are the last one, so that no load waits for another, and are not
+            // added.
+            let at = |u: usize| (line + u * slots).min(limit - 1);
+            let of_a: [_; U] = core::array::from_fn(|u| of_a(at(u)));
+            // SAFETY: as above.
+            let of_x: [_; U] = core::array::from_fn(|u| unsafe { x.add(at(u)).read() });
+            unroll!(u < U => {
+                if line + u * slots < limit {
+                    sums = multiply::<T, W>(of_a[u], of_x[u], sums);
+                }
+            });
+        }
+        if limit < end && (limit - start) & (slots - 1) == slot {
             // SAFETY: the line is below `end`.
-            sums = multiply::<T, W>(of_a, unsafe { x.add(line).read() }, sums);
-            line += slots;
+            sums = multiply::<T, W>(core::array::from_fn(|i| of_last(limit, i)), unsafe { x.add(limit).read() }, sums);
         }
         if lanes == BLOCK as usize {
             // SAFETY: no other thread has these rows.
