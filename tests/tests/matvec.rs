@@ -1,5 +1,5 @@
-//! Products of a matrix and a vector on the simulator: every kind of launch and of load, exact numbers, the error bound,
-//! and NaN and infinities.
+//! Products of a matrix and a vector on the simulator: every kind of launch and of load, exact numbers, the error
+//! bound, and NaN and infinities.
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
 use half::{bf16, f16};

@@ -5,8 +5,8 @@
 //! - Short rows have small teams, so that all lanes have work; the teams of a warp take neighbouring rows, so that it
 //!   loads neighbouring bytes. Where there are few rows, a team has several warps, up to a block, and then blocks share
 //!   the rows: each adds a piece of the columns, and the last one to finish adds the pieces in their order.
-//! - Rows that do not start on 16-byte boundaries are loaded by the vectors in which they lie, and shifted to the places
-//!   of the vector's elements.
+//! - Rows that do not start on 16-byte boundaries are loaded by the vectors in which they lie, and shifted to the
+//!   places of the vector's elements.
 
 use super::finish::Sharing;
 use super::lines::{ALIGNED, SHIFTED, SINGLE, STREAMED, load};
@@ -66,12 +66,12 @@ struct Part {
 /// [`ALIGNED`], [`STREAMED`], [`SHIFTED`] or [`SINGLE`].
 ///
 /// # Safety
-/// `a` has `rows * columns` elements, `x` `columns`, `y` room for `rows` and overlaps neither; [`BLOCK`] threads; `team`
-/// is a power of two up to [`BLOCK`], and there is a team for each piece of each [`ROWS`] rows; `pieces` is 1 for other
-/// teams than blocks, `pieces * piece` is at least `columns`, and `piece` is a multiple of 8 if there are several. For other modes than
-/// [`SINGLE`], the matrix and the vector start on 16-byte boundaries, and for [`ALIGNED`] and [`STREAMED`] all rows do. Where there are
-/// several pieces, `partials` has [`ROWS`] elements for each block, `tickets` has one for each [`ROWS`] rows, all 0, and
-/// this launch alone uses both.
+/// `a` has `rows * columns` elements, `x` `columns`, `y` room for `rows` and overlaps neither; [`BLOCK`] threads;
+/// `team` is a power of two up to [`BLOCK`], and there is a team for each piece of each [`ROWS`] rows; `pieces` is 1
+/// for other teams than blocks, `pieces * piece` is at least `columns`, and `piece` is a multiple of 8 if there are
+/// several. For other modes than [`SINGLE`], the matrix and the vector start on 16-byte boundaries, and for [`ALIGNED`]
+/// and [`STREAMED`] all rows do. Where there are several pieces, `partials` has [`ROWS`] elements for each block,
+/// `tickets` has one for each [`ROWS`] rows, all 0, and this launch alone uses both.
 #[kernel(for T in [f32, f64, F16, Bf16], launch_bounds(BLOCK, BLOCKS_PER_SM))]
 pub unsafe fn matvec_best<T: Entry>(
     a: &[<T as Entry>::Bits],

@@ -58,12 +58,12 @@ struct Part {
 /// `mode` is [`ALIGNED`], [`STREAMED`], [`SHIFTED`] or [`SINGLE`].
 ///
 /// # Safety
-/// `a` has `rows * columns` elements, `x` `columns`, `y` room for `rows` and overlaps neither; [`BLOCK`] threads; `lanes`
-/// is a power of two up to 32, or [`BLOCK`] with one piece; there is a block for each piece of each of these rows;
-/// `pieces * piece` is at least `columns`. For other modes than [`SINGLE`], the matrix starts on a 16-byte boundary; for
-/// [`ALIGNED`] and [`STREAMED`], all stored lines do, and for [`SHIFTED`] they have at least 32 bytes. Where there are several pieces,
-/// `partials` has `pieces * rows` elements, `tickets` has one for the rows of each block, all 0, and this launch alone
-/// uses both.
+/// `a` has `rows * columns` elements, `x` `columns`, `y` room for `rows` and overlaps neither; [`BLOCK`] threads;
+/// `lanes` is a power of two up to 32, or [`BLOCK`] with one piece; there is a block for each piece of each of these
+/// rows; `pieces * piece` is at least `columns`. For other modes than [`SINGLE`], the matrix starts on a 16-byte
+/// boundary; for [`ALIGNED`] and [`STREAMED`], all stored lines do, and for [`SHIFTED`] they have at least 32 bytes.
+/// Where there are several pieces, `partials` has `pieces * rows` elements, `tickets` has one for the rows of each
+/// block, all 0, and this launch alone uses both.
 #[kernel(for T in [f32, f64, F16, Bf16], launch_bounds(BLOCK, BLOCKS_PER_SM))]
 pub unsafe fn matvec_columns<T: Entry>(
     a: &[<T as Entry>::Bits],
@@ -185,8 +185,8 @@ impl Part {
             line += U * slots;
         }
         if line < limit {
-            // The last round: lines behind the last one are the last one, so that no load waits for another, and are not
-            // added.
+            // The last round: lines behind the last one are the last one, so that no load waits for another, and are
+            // not added.
             let at = |u: usize| (line + u * slots).min(limit - 1);
             let of_a: [_; U] = core::array::from_fn(|u| of_a(at(u)));
             // SAFETY: as above.

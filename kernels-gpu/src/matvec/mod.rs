@@ -11,8 +11,8 @@
 //! Every rung adds in an order fixed by the sizes, the launch and the places between 16-byte boundaries, so the result
 //! has the same bits in every run.
 //!
-//! Sources: cuBLAS documentation (`gemv`); Harris 2007 for the sums of a block; NVIDIA's `threadFenceReduction` sample for
-//! the last block.
+//! Sources: cuBLAS documentation (`gemv`); Harris 2007 for the sums of a block; NVIDIA's `threadFenceReduction` sample
+//! for the last block.
 
 pub mod best;
 pub mod columns;

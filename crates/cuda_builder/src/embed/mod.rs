@@ -1,9 +1,9 @@
 //! Kernels inside a program: machine code, compression, and the Rust file that includes both.
 //!
 //! A driver compiles PTX on its first use on a machine, which takes seconds for a large module. Machine code starts at
-//! once, on the GPUs that it was made for; the PTX beside it serves the others. PTX and machine code shrink to a twentieth
-//! when they are compressed. Brotli's window of 16 MiB sees the repetitions of a whole module, so that its files are half
-//! the size of gzip's.
+//! once, on the GPUs that it was made for; the PTX beside it serves the others. PTX and machine code shrink to a
+//! twentieth when they are compressed. Brotli's window of 16 MiB sees the repetitions of a whole module, so that its
+//! files are half the size of gzip's.
 
 mod machine;
 
