@@ -26,6 +26,9 @@ pub const BLOCKS_PER_SM: u32 = 2;
 /// Loads in flight per thread.
 pub const UNROLL: usize = 8;
 
+/// Loads in flight per thread, where each takes two vectors.
+const SHIFTED_UNROLL: usize = 4;
+
 /// Loads in flight per thread, where they are single elements, and in the addition of the blocks' sums.
 pub const SINGLE_UNROLL: usize = 16;
 
@@ -149,7 +152,7 @@ impl Part {
                 SINGLE => self.add_up::<T, 1, SINGLE_UNROLL, SINGLE>(a, x, y),
                 ALIGNED => self.add_up::<T, W, UNROLL, ALIGNED>(a, x, y),
                 STREAMED => self.add_up::<T, W, UNROLL, STREAMED>(a, x, y),
-                _ => self.add_up::<T, W, UNROLL, SHIFTED>(a, x, y),
+                _ => self.add_up::<T, W, SHIFTED_UNROLL, SHIFTED>(a, x, y),
             }
         }
     }

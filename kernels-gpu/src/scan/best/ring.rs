@@ -213,6 +213,7 @@ impl<'a, T: Number> Block<'a, T> {
                 let stage = position.stage;
                 let chunks = self.chunks::<O, W>(warp, stage, drawn as u32);
                 let (_, total) = scan_rows::<O, T, W, ROWS>(&chunks);
+                warp::sync_warp(warp::ALL); // all lanes have read the stage before one of them arrives for the warp
                 if lane == 0 {
                     self.slot(stage, warp).write(total);
                     self.barrier(1, stage).arrive();
@@ -255,6 +256,7 @@ impl<'a, T: Number> Block<'a, T> {
             while let Some(drawn) = self.arrived(position) {
                 let stage = position.stage;
                 let sum = ahead::advance::<O, T>(self.state, drawn, &mut group, &mut before_group);
+                warp::sync_warp(warp::ALL); // all lanes have read the ticket before one of them arrives for the warp
                 if lane == 0 {
                     self.slot(stage, WARPS).write(sum);
                     self.barrier(2, stage).arrive();
