@@ -110,10 +110,11 @@ pub fn host_and_libraries() -> Result<(Vec<command::Executable>, Vec<PathBuf>)> 
     Ok((host, LIBRARIES.map(|package| folder.join(format!("lib{package}.so"))).into()))
 }
 
-/// Packs the PTX and machine code of every crate of kernels, which shrink to a twentieth; `run.sh` unpacks them.
+/// Packs the PTX and machine code of every crate of kernels, which shrink to a thirtieth with a window that is larger
+/// than their files; `run.sh` unpacks them.
 fn pack_ptx(archive: &Path) -> Result<()> {
     let mut tar = Command::new("tar");
-    tar.arg("-cJf").arg(archive).arg("-C").arg(workspace::ptx_dir());
+    tar.args(["-I", "xz -9", "-cf"]).arg(archive).arg("-C").arg(workspace::ptx_dir());
     for (package, ..) in workspace::KERNEL_CRATES {
         let mut folders = vec![PathBuf::from(package)];
         while let Some(folder) = folders.pop() {
