@@ -7,6 +7,8 @@
 //!   asynchronous copies. The kernels are `kernels_gpu::matmul::best`; products of f32 are rounded as f32, without
 //!   TF32.
 
+mod batch;
+
 use crate::backend::{DeviceInfo, Handle, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
@@ -14,6 +16,7 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::launch::{Launch, require_grid};
 use crate::ptx::library;
+pub use batch::Batch;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::matmul::{Factor, best};
 
