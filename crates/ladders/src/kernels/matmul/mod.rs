@@ -8,19 +8,21 @@ use super::generic::with_float;
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::settings::{Choice, Flag, Setting};
-use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
+use super::{Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::error::{Error, Result};
 use kernels_gpu::matmul::{A_TRANSPOSED, B_TRANSPOSED};
+pub(crate) use products::{Products, problem_of};
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::Dtype;
 use rustwarp::matmul::{self as library, Real, Sizes};
 use rustwarp::require_grid;
-use rustwarp::tensor::text;
+use rustwarp::tensor::Tensor;
 use std::marker::PhantomData;
 use table::Kernel;
 
 mod dots;
 pub(crate) mod oracle;
+mod products;
 mod table;
 
 pub(crate) const TRANSPOSE_A: Setting<Flag> =
@@ -49,12 +51,7 @@ pub const FAMILY: Family = Family {
     cases,
     sizes,
     of_vectors: false,
-    generate: |demand| {
-        let [m, n, k] = demand.axes::<3>("MxNxK, or one number for a cube")?;
-        let stored =
-            |setting, shape: [usize; 2]| if demand.settings.flag(setting) { [shape[1], shape[0]] } else { shape };
-        Ok(vec![demand.tensor(0, &stored(&TRANSPOSE_A, [m, k]))?, demand.tensor(1, &stored(&TRANSPOSE_B, [k, n]))?])
-    },
+    generate,
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
     // The work grows with the cube of the sides.
@@ -62,29 +59,26 @@ pub const FAMILY: Family = Family {
     peer: Some("matmul"),
 };
 
-/// Checks that the operands fit together, and returns their sizes.
-pub(crate) fn sizes_of(problem: &Problem<'_>) -> Result<Sizes> {
-    let [a, b] = problem.inputs else {
-        return Err(Error::Usage(format!("matmul takes two operands, A and B, not {}", problem.inputs.len())));
+/// Generates both factors: matrices, or batches of matrices for a size of four numbers.
+fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
+    let axes = "MxNxK, BxMxNxK for a batch of B products, or one number for a cube";
+    let (count, [m, n, k]) = match demand.size.len() {
+        4 => demand.axes::<4>(axes).map(|[count, m, n, k]| (Some(count), [m, n, k]))?,
+        _ => (None, demand.axes::<3>(axes)?),
     };
-    let transposed = [&TRANSPOSE_A, &TRANSPOSE_B].map(|setting| problem.settings.flag(setting));
-    let [rows, columns] = a.matrix("operand A of matmul")?;
-    let (m, k) = if transposed[0] { (columns, rows) } else { (rows, columns) };
-    let [rows, columns] = b.matrix("operand B of matmul")?;
-    let (depth, n) = if transposed[1] { (columns, rows) } else { (rows, columns) };
-    if k != depth {
-        let how = |transposed| if transposed { ", stored transposed" } else { "" };
-        return Err(Error::Usage(format!(
-            "matmul cannot multiply A ({}{}) by B ({}{}): A has {k} columns and B {depth} rows, and these must be \
-             equal \
-             ({TRANSPOSE_A} and {TRANSPOSE_B} say how they are stored)",
-            text(a.shape()),
-            how(transposed[0]),
-            text(b.shape()),
-            how(transposed[1]),
-        )));
-    }
-    Ok(Sizes { m, n, k, transposed })
+    let operand = |number: u64, setting, [rows, columns]: [usize; 2]| {
+        let stored = if demand.settings.flag(setting) { [columns, rows] } else { [rows, columns] };
+        demand.tensor(number, &count.into_iter().chain(stored).collect::<Vec<_>>())
+    };
+    Ok(vec![operand(0, &TRANSPOSE_A, [m, k])?, operand(1, &TRANSPOSE_B, [k, n])?])
+}
+
+/// The sizes of the product of two matrices: see [`problem_of`].
+///
+/// # Errors
+/// [`Error::Usage`] for operands that do not fit together, and for a batch.
+pub(crate) fn sizes_of(problem: &Problem<'_>) -> Result<Sizes> {
+    problem_of(problem)?.single()
 }
 
 /// The sizes as kernels take them.
@@ -141,26 +135,22 @@ impl<T: Real> Ladder for Matmul<T> {
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        oracle::oracle::<T, T>(problem, sizes_of(&problem)?)
+        oracle::oracle::<T, T>(problem, problem_of(&problem)?)
     }
 
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Factors<'j, T>> {
-        let sizes = sizes_of(&job.problem)?;
+        let products = problem_of(&job.problem)?;
+        let sizes = products.single()?;
         let shape = for_kernels(&sizes)?;
         let (a, b) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
-        let too_large =
-            || Error::Usage(format!("a product of {}x{} elements is too large for 64 bits", sizes.m, sizes.n));
-        let bytes = sizes.m.checked_mul(sizes.n).and_then(|len| len.checked_mul(size_of::<T>()));
-        let bytes = bytes.and_then(|bytes| bytes.checked_add(size_of_val(a) + size_of_val(b)));
-        let bytes = bytes.ok_or_else(too_large)? as u64;
-        require_memory(job.device, Some(bytes), "matmul of two matrices into a third", "use smaller ones")?;
-        let flops = [sizes.m, sizes.n, sizes.k].iter().try_fold(2_u64, |product, &n| product.checked_mul(n as u64));
+        let work = products.work::<T>(job.problem.inputs)?;
+        require_memory(job.device, Some(work.bytes), "matmul of two matrices into a third", "use smaller ones")?;
         Ok(Factors {
             a: Buffer::from_slice(job.device, a, "a")?,
             b: Buffer::from_slice(job.device, b, "b")?,
             sizes,
             shape,
-            work: Work { bytes, flops: flops.ok_or_else(too_large)? },
+            work,
             tile: job.problem.settings.choice(&TILE),
         })
     }
@@ -223,32 +213,4 @@ fn cases() -> Vec<Case> {
 fn sizes() -> Vec<Case> {
     let sizes = [[1024; 3], [2048; 3], [4096; 3], [8192; 3], [4095, 4097, 4093]];
     sizes.iter().map(|size| Case::new(size)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::kernels::Settings;
-    use rustwarp::element::Array;
-    use rustwarp::tensor::Tensor;
-
-    fn sizes(a: [usize; 2], b: [usize; 2], given: &[&str]) -> Result<Sizes> {
-        let matrix = |shape: [usize; 2]| Tensor::new(&shape, Array::F32(vec![0.0; shape[0] * shape[1]]));
-        let inputs = [matrix(a)?, matrix(b)?];
-        let settings = Settings::new(FAMILY.settings, given.iter().map(|name| (*name, "")))?;
-        sizes_of(&Problem { inputs: &inputs, dtype: Dtype::F32, op: "", settings: &settings })
-    }
-
-    #[test]
-    fn sizes_follow_from_shapes_and_storage() {
-        let plain = sizes([2, 3], [3, 4], &[]).expect("they fit");
-        assert_eq!((plain.m, plain.n, plain.k), (2, 4, 3));
-        let both = sizes([3, 2], [4, 3], &["transpose-a", "transpose-b"]).expect("they fit");
-        assert_eq!((both.m, both.n, both.k, stored(&both)), (2, 4, 3, A_TRANSPOSED | B_TRANSPOSED));
-        let refusal = sizes([2, 3], [4, 3], &[]).expect_err("they don't fit").to_string();
-        assert!(
-            refusal.contains("3 columns") && refusal.contains("4 rows") && refusal.contains("--transpose-b"),
-            "{refusal}"
-        );
-    }
 }

@@ -11,7 +11,10 @@
 //!   columns of B, within the sum of the elements' bounds (after Freivalds, 1977). Thus every element is covered: each
 //!   must be finite, and none may differ by more than about 32 bounds;
 //! - one element of each part of 64 by 64 elements is compared.
+//!
+//! Of a batch, every product is checked; the limit counts the multiplications of all.
 
+use super::Products;
 use super::dots::{dot, dot_precise};
 use crate::compare::{Expected, Verdict};
 use crate::error::Result;
@@ -45,34 +48,70 @@ pub(crate) fn element<T: Scalar>(row: &[f64], column: &[f64], depth: u64) -> Exp
     Term { row: 0, column: 0, value, magnitude }.expect::<T>(relative, 1)
 }
 
-/// Prepares the comparison.
+/// Prepares the comparison of one product or of a batch.
 ///
 /// # Errors
 /// [`Error`](crate::Error) for operands of another type.
-pub fn oracle<T: Scalar, O: Scalar>(problem: Problem<'_>, sizes: Sizes) -> Result<Oracle<'_>> {
-    let all = sizes.m as u128 * sizes.n as u128 * sizes.k as u128 <= ALL;
-    prepared::<T, O>(problem, sizes, all)
+pub(crate) fn oracle<T: Scalar, O: Scalar>(problem: Problem<'_>, products: impl Into<Products>) -> Result<Oracle<'_>> {
+    let products = products.into();
+    let Sizes { m, n, k, .. } = products.sizes;
+    let multiplications = [products.batch.count, m, n, k].iter().fold(1_u128, |all, &x| all.saturating_mul(x as u128));
+    prepared::<T, O>(problem, products, multiplications <= ALL)
 }
 
-fn prepared<T: Scalar, O: Scalar>(problem: Problem<'_>, sizes: Sizes, all: bool) -> Result<Oracle<'_>> {
-    let Sizes { m, n, k, transposed } = sizes;
+fn prepared<T: Scalar, O: Scalar>(problem: Problem<'_>, products: Products, all: bool) -> Result<Oracle<'_>> {
     let (a, b) = (problem.view::<T>(0)?, problem.view::<T>(1)?);
-    let (rows, columns) = (lines(a, m, k, !transposed[0]), lines(b, n, k, transposed[1]));
-    let precise = size_of::<T>() == 8;
-    let references = if all {
-        let dots = |i: usize| (0..n).map(move |j| (i, j));
-        Terms::new(&rows, &columns, k, (0..m).into_par_iter().flat_map_iter(dots), precise)
-    } else {
-        Terms::new(&rows, &columns, k, samples(m, n).into_par_iter(), precise)
-    };
-    let groups = (!all).then(|| Groups::new(&rows, &columns, sizes));
-    let product = Rc::new(Product::<T, O> { a, b, sizes, precise, references, groups, result: PhantomData });
-    let same_product = product.clone();
-    let oracle = Oracle::new(move |result, depth| product.judge(result, depth));
-    Ok(oracle.with_search(move |result, depth| same_product.first_wrong(result, depth)).with_size(&[m, n, k]))
+    let Products { sizes: sizes @ Sizes { m, n, k, .. }, batch, .. } = products;
+    // Products without elements need no judgement.
+    let count = if m == 0 || n == 0 { 0 } else { batch.count };
+    let [step_a, step_b, _] = batch.steps;
+    let product = |i: usize| Product::new(&a[i * step_a..][..m * k], &b[i * step_b..][..k * n], sizes, all);
+    let judged = Rc::new(Judged::<T, O> { products: (0..count).map(product).collect(), shape: products.result() });
+    let same = judged.clone();
+    let oracle = Oracle::new(move |result, depth| judged.judge(result, depth));
+    Ok(oracle.with_search(move |result, depth| same.first_wrong(result, depth)).with_size(&products.size()))
 }
 
-/// The data for judging a product.
+/// The data for judging all products.
+struct Judged<'a, T, O> {
+    products: Vec<Product<'a, T, O>>,
+    /// Shape of the result.
+    shape: Vec<usize>,
+}
+
+impl<T: Scalar, O: Scalar> Judged<'_, T, O> {
+    fn judge(&self, result: &Tensor, depth: u64) -> Verdict {
+        match self.elements(result) {
+            Some(elements) => Verdict::of_all(self.each(elements).map(|(_, product, own)| product.judge(own, depth))),
+            None => Verdict { verified: false, error: f64::NAN },
+        }
+    }
+
+    /// The first wrong element of the first wrong product.
+    fn first_wrong(&self, result: &Tensor, depth: u64) -> Option<Wrong> {
+        self.each(self.elements(result)?).find_map(|(before, product, own)| {
+            let wrong = product.first_wrong(own, depth)?;
+            Some(Wrong { index: before + wrong.index, ..wrong })
+        })
+    }
+
+    /// The elements of a result of the right type and shape.
+    fn elements<'r>(&self, result: &'r Tensor) -> Option<&'r [O]> {
+        // A product with one column may be a vector.
+        let is_column = matches!(*self.shape, [m, 1] if result.shape() == [m]);
+        O::view(result.data()).filter(|_| result.shape() == self.shape || is_column)
+    }
+
+    /// The products with their elements, and the number of elements before these.
+    fn each<'e>(&'e self, elements: &'e [O]) -> impl Iterator<Item = (u64, &'e Product<'e, T, O>, &'e [O])> {
+        self.products.iter().enumerate().map(move |(i, product)| {
+            let len = product.sizes.m * product.sizes.n;
+            ((i * len) as u64, product, &elements[i * len..][..len])
+        })
+    }
+}
+
+/// The data for judging one product.
 struct Product<'a, T, O> {
     a: &'a [T],
     b: &'a [T],
@@ -85,11 +124,23 @@ struct Product<'a, T, O> {
     result: PhantomData<fn() -> O>,
 }
 
-impl<T: Scalar, O: Scalar> Product<'_, T, O> {
-    fn judge(&self, result: &Tensor, depth: u64) -> Verdict {
-        let Some(elements) = self.elements(result) else {
-            return Verdict { verified: false, error: f64::NAN };
+impl<'a, T: Scalar, O: Scalar> Product<'a, T, O> {
+    /// Computes the references of all elements, or of samples and groups.
+    fn new(a: &'a [T], b: &'a [T], sizes: Sizes, all: bool) -> Self {
+        let Sizes { m, n, k, transposed } = sizes;
+        let (rows, columns) = (lines(a, m, k, !transposed[0]), lines(b, n, k, transposed[1]));
+        let precise = size_of::<T>() == 8;
+        let references = if all {
+            let dots = |i: usize| (0..n).map(move |j| (i, j));
+            Terms::new(&rows, &columns, k, (0..m).into_par_iter().flat_map_iter(dots), precise)
+        } else {
+            Terms::new(&rows, &columns, k, samples(m, n).into_par_iter(), precise)
         };
+        let groups = (!all).then(|| Groups::new(&rows, &columns, sizes));
+        Self { a, b, sizes, precise, references, groups, result: PhantomData }
+    }
+
+    fn judge(&self, elements: &[O], depth: u64) -> Verdict {
         let compared = self.compared(elements, &self.references.0, depth);
         let elements_close = Verdict::of_all(compared.map(|(_, have, expected)| expected.judge(have)));
         match &self.groups {
@@ -103,8 +154,7 @@ impl<T: Scalar, O: Scalar> Product<'_, T, O> {
     }
 
     /// The first wrong element of those that are compared, or of a group whose sum is wrong.
-    fn first_wrong(&self, result: &Tensor, depth: u64) -> Option<Wrong> {
-        let elements = self.elements(result)?;
+    fn first_wrong(&self, elements: &[O], depth: u64) -> Option<Wrong> {
         let of_group = || {
             let n = self.sizes.n;
             let mut sums = self.groups.as_ref()?.compared(elements, n, relative::<T>(depth));
@@ -114,13 +164,6 @@ impl<T: Scalar, O: Scalar> Product<'_, T, O> {
         };
         let compared = Wrong::first(self.compared(elements, &self.references.0, depth));
         compared.into_iter().chain(of_group()).min_by_key(|wrong| wrong.index)
-    }
-
-    /// The elements of a result of the right type and shape.
-    fn elements<'r>(&self, result: &'r Tensor) -> Option<&'r [O]> {
-        let Sizes { m, n, .. } = self.sizes;
-        // A product with one column may be a vector.
-        O::view(result.data()).filter(|_| result.shape() == [m, n] || n == 1 && result.shape() == [m])
     }
 
     /// The compared elements: their indices, values, and expected values.
@@ -331,7 +374,7 @@ mod tests {
             (verified, first)
         };
         for all in [true, false] {
-            let oracle = prepared::<f32, f32>(problem(&inputs, &settings), sizes, all).expect("an oracle");
+            let oracle = prepared::<f32, f32>(problem(&inputs, &settings), sizes.into(), all).expect("an oracle");
             assert!(judge(&oracle, &right).0, "all {all}");
             for at in [0, 1, n, 33 * n + 31, 33 * n + 32, m * n - 1] {
                 for wrong in [right[at] + 0.1, f32::NAN, f32::INFINITY] {
@@ -355,6 +398,38 @@ mod tests {
             let sizes = Sizes { m: 2, n: 2, k: 3, transposed };
             let oracle = oracle::<f64, f64>(problem(&inputs, &settings), sizes).expect("an oracle");
             assert!(oracle.judge(&product, 3).verified, "{transposed:?}");
+        }
+    }
+
+    /// A wrong element is found in every product of a batch, whose B is shared.
+    #[test]
+    fn every_product_of_a_batch_is_checked() {
+        let (count, m, n, k) = (3, 5, 34, 7);
+        let numbers = |len, seed| Array::F32(crate::input::generate::generate(len, seed));
+        let inputs = [
+            Tensor::new(&[count, m, k], numbers(count * m * k, 1)).expect("a batch"),
+            Tensor::new(&[k, n], numbers(k * n, 2)).expect("a matrix"),
+        ];
+        let (Array::F32(a), Array::F32(b)) = (inputs[0].data(), inputs[1].data()) else { panic!("f32") };
+        let right: Vec<f32> =
+            (0..count * m * n).map(|i| (0..k).map(|at| a[i / n * k + at] * b[at * n + i % n]).sum()).collect();
+        let settings = Settings::default();
+        let problem = problem(&inputs, &settings);
+        let result = |shape: &[usize], elements: Vec<f32>| Tensor::new(shape, Array::F32(elements)).expect("a batch");
+        for all in [true, false] {
+            let products = super::super::problem_of(&problem).expect("they fit");
+            let oracle = prepared::<f32, f32>(problem, products, all).expect("an oracle");
+            assert_eq!(oracle.size, Some(vec![count, m, n, k]));
+            assert!(oracle.judge(&result(&[count, m, n], right.clone()), k as u64).verified, "all {all}");
+            assert!(!oracle.judge(&result(&[count * m, n], right.clone()), k as u64).verified, "another shape");
+            for at in [0, m * n - 1, m * n, 2 * m * n + 33, count * m * n - 1] {
+                let mut elements = right.clone();
+                elements[at] += 0.1;
+                let wrong = result(&[count, m, n], elements);
+                assert!(!oracle.judge(&wrong, k as u64).verified, "all {all}, element {at}");
+                let first = oracle.first_wrong(&wrong, k as u64).map(|wrong| wrong.index);
+                assert_eq!(first, Some(at as u64), "all {all}");
+            }
         }
     }
 }
