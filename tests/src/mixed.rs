@@ -5,18 +5,25 @@ use float8::F8E4M3;
 use half::{bf16, f16};
 use rustwarp::backend::View;
 use rustwarp::element::Value;
-use rustwarp::matmul::Sizes;
-use rustwarp::mixed_matmul::{Activation, Epilogue, Factor, Plan};
+use rustwarp::matmul::{Batch, Sizes};
+use rustwarp::mixed_matmul::{Activation, Epilogue, Factor, Forced, Plan};
 use rustwarp::{Buffer, Device, Scalar};
 
-/// The plans by warpgroups and, for types that have them, by single warps with every part of the product.
+/// Ways of computing a product that the plans of one must be told: by warpgroups and, for types that have them, by
+/// single warps with every part of the product.
+pub fn ways<T: Factor<O>, O: Scalar>() -> Vec<Forced> {
+    let tiles = T::WARP_KERNELS.map_or(0, |_| Plan::<T, O>::WARP_TILES);
+    let warps = (0..tiles).map(|tile| Forced { warps: Some(true), tile: Some(tile), ..Forced::default() });
+    [Forced { warps: Some(false), ..Forced::default() }].into_iter().chain(warps).collect()
+}
+
+/// The plans of all [`ways`].
 ///
 /// # Panics
 /// If the device has too little memory.
 pub fn plans<T: Factor<O>, O: Scalar>(device: &Device, sizes: Sizes) -> Vec<Plan<T, O>> {
-    let tiles = T::WARP_KERNELS.map_or(0, |_| Plan::<T, O>::WARP_TILES);
-    let warps = (0..tiles).map(|tile| Plan::of_warps(device, sizes, Some(tile)).expect("a plan"));
-    [Plan::of_warpgroups(device, sizes).expect("a plan")].into_iter().chain(warps).collect()
+    let plan = |way| Plan::forced(device, sizes, Batch::SINGLE, way).expect("a plan");
+    ways::<T, O>().into_iter().map(plan).collect()
 }
 
 /// Small integers, so that sums are exact.

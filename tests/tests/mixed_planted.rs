@@ -5,8 +5,8 @@
 use half::f16;
 use rustwarp::Error;
 use rustwarp::backend::{Buffer, Checkers, Checks, Choice, open};
-use rustwarp::matmul::Sizes;
-use rustwarp::mixed_matmul::Plan;
+use rustwarp::matmul::{Batch, Sizes};
+use rustwarp::mixed_matmul::{Forced, Plan};
 
 /// A kernel that the simulator launches for [`SIZES`].
 struct Kernel {
@@ -42,11 +42,8 @@ fn run(kernel: &Kernel, change: impl Fn(&str) -> String) -> (Vec<String>, bool) 
     let (on_a, on_b) =
         (Buffer::from_slice(device, &a, "a").expect("memory"), Buffer::from_slice(device, &b, "b").expect("memory"));
     let c = Buffer::<f16>::zeros(device, m * n, "c").expect("memory");
-    let plan = match kernel.single_warps {
-        true => Plan::<f16, f16, _>::of_warps(&device, SIZES, None),
-        false => Plan::<f16, f16, _>::of_warpgroups(&device, SIZES),
-    };
-    let plan = plan.expect("a plan");
+    let way = Forced { warps: Some(kernel.single_warps), part: Some(0), ..Forced::default() };
+    let plan = Plan::<f16, f16, _>::forced(&device, SIZES, Batch::SINGLE, way).expect("a plan");
     let launches = plan.prepare([&on_a, &on_b], &c).expect("launches");
     // SAFETY: the parameters are those of the plan; the simulator refuses what a changed kernel must not do.
     let ran = launches.iter().try_for_each(|launch| unsafe { launch.run(device, module) });

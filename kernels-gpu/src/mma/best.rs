@@ -16,7 +16,7 @@ use super::store::{room, store};
 use super::sums::Tile;
 use super::{Bf16, F16, Factor, S8, Tf32};
 use crate::tensor::mixed::epilogue::Epilogue;
-use crate::tensor::mixed::problem::{Product, place};
+use crate::tensor::mixed::problem::{Product, depth, place};
 use crate::tensor::mixed::product::Size;
 use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, sm_80};
@@ -54,18 +54,19 @@ macro_rules! kernels {
         #[doc = concat!("The part of the product that a block of [`", stringify!($name), "`] computes.")]
         pub const $size: Size = size($down, $m, $n);
 
-        /// Multiplies two matrices of `P`, `m` by `k` and `k` by `n`. `A`: the first is stored transposed; `B`: the
-        /// second is not. The product has the type of the factors, or f32 with
+        /// Multiplies pairs of matrices of `P`, `m` by `k` and `k` by `n`, which, and the
+        /// products, are `steps` elements apart. `A`: the first is stored transposed; `B`: the second is not. With `part` above 0, the
+        /// products are parts of one, each with so many of `k`. The product has the type of the factors, or f32 with
         /// [`WIDE`](crate::tensor::mixed::epilogue::WIDE), of bytes i32; with
         /// [`FINISHED`](crate::tensor::mixed::epilogue::FINISHED), sums become what
         /// [`Epilogue`](crate::tensor::mixed::epilogue::Epilogue) says.
         ///
         /// # Safety
-        /// [`BLOCK`] threads, one block for each part of the product, with its dynamic shared memory. `a` and `b` have
+        /// [`BLOCK`] threads, one block for each part of each product, with its dynamic shared memory. `a` and `b` have
         /// their elements, in rows of `a_pitch` and `b_pitch`, which are multiples of 16 bytes; what a row has beyond
         /// its elements is zero. `out` has room for `m * n`, which overlap nothing but, exactly, the addend; the other
-        /// pointers are null or have their elements. `a` and `b` are multiples of 16 bytes; those of the kernel for
-        /// small parts need not be, if `how` says so. A GPU of sm_80 or later.
+        /// pointers are null or have their elements. All `a` and `b` are multiples of 16 bytes; those of the kernel
+        /// for small parts need not be, if `how` says so. `part` is a multiple of 64 bytes, or 0. A GPU of sm_80 or later.
         #[kernel(
             for P in [F16, Bf16, Tf32, S8], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 1)
         )]
@@ -78,6 +79,8 @@ macro_rules! kernels {
             k: u32,
             a_pitch: u32,
             b_pitch: u32,
+            part: u32,
+            steps: [u64; 3],
             how: u32,
             alpha: f32,
             beta: f32,
@@ -87,11 +90,19 @@ macro_rules! kernels {
             bias: *const f32,
         ) {
             let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
-            let product = Product { out, m, n, how, epilogue };
+            let first = Product { out, m, n, how, epilogue };
+            // Without `max` the compiler would keep a panic for a division by 0.
+            let each = (m.div_ceil($size.rows) * n.div_ceil($size.columns)).max(1);
+            let (number, index) = (thread::block_idx_x() / each, thread::block_idx_x() % each);
+            let k = depth(part, number, k).len() as u32;
+            let [of_a, of_b, of_out] = steps.map(|step| u64::from(number) * step);
+            let bytes = |elements: u64| elements as usize * size_of::<P::Bits>();
+            let (factors, product) = ([a.wrapping_add(bytes(of_a)), b.wrapping_add(bytes(of_b))], first.moved(of_out));
             // SAFETY: this kernel has the same contract.
             unsafe {
                 let block = Block::<P, A, B, { $size.rows }, { $size.columns }, $any>::new(
-                    [a, b],
+                    index,
+                    factors,
                     k,
                     [a_pitch, b_pitch],
                     &product,
@@ -122,9 +133,9 @@ impl<P: Factor, const A: bool, const B: bool, const ROWS: u32, const COLUMNS: u3
     /// # Safety
     /// That of [`mma_best`].
     #[inline(always)]
-    unsafe fn new([a, b]: [*const u8; 2], k: u32, [a_pitch, b_pitch]: [u32; 2], product: &Product) -> Self {
+    unsafe fn new(index: u32, [a, b]: [*const u8; 2], k: u32, [a_pitch, b_pitch]: [u32; 2], product: &Product) -> Self {
         let Product { m, n, how, .. } = *product;
-        let [row, column] = place(thread::block_idx_x(), [m.div_ceil(ROWS), n.div_ceil(COLUMNS)], [ROWS, COLUMNS]);
+        let [row, column] = place(index, [m.div_ceil(ROWS), n.div_ceil(COLUMNS)], [ROWS, COLUMNS]);
         // SAFETY: the launch has the shared memory.
         let stages = unsafe { SharedAddress::of(dynamic_shared_mem::<u8>()) }.align_up(ALIGNMENT);
         Self {

@@ -17,6 +17,7 @@
 //! bits in every run on one kind of device.
 
 pub mod best;
+pub mod join;
 pub mod ldmatrix;
 pub mod naive;
 pub mod pad;

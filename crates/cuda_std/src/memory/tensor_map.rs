@@ -1,13 +1,13 @@
-//! Tensor maps: boxes of a matrix in global memory, which one thread copies to and from shared memory (since sm_90).
+//! Tensor maps: boxes of matrices in global memory, which one thread copies to and from shared memory (since sm_90).
 
 use super::{Mbarrier, SharedAddress};
 use crate::launch::Scalar;
 use cuda_std_macros::gpu_only;
 
-/// A matrix in global memory, with the size of the boxes that are copied and their order in shared memory. The host
-/// makes it (`rustwarp::Backend::tensor_map`), and a kernel takes it as a parameter.
+/// Matrices of one size in global memory, at equal distances, with the size of the boxes that are copied and their order
+/// in shared memory. The host makes it (`rustwarp::Backend::tensor_map`), and a kernel takes it as a parameter.
 ///
-/// A box that reaches beyond the matrix is filled with zeros there, and what is stored there is dropped.
+/// A box is a part of one matrix. One that reaches beyond it is filled with zeros there, and what is stored there is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorMap {
     #[cfg(target_arch = "nvptx64")]
@@ -47,41 +47,41 @@ impl TensorMap {
         }
     }
 
-    /// Starts the copy of the box whose first element is in this column and row to shared memory; the barrier counts
-    /// the bytes of the whole box when they are there.
+    /// Starts the copy of the box whose first element is in this column and row of this matrix to shared memory; the
+    /// barrier counts the bytes of the whole box when they are there.
     ///
     /// # Safety
     /// The matrix is initialised and not written, and the destination, aligned to 128 (to 1024 for a swizzle of 128
     /// bytes) with room for the box, not accessed, until a wait for the barrier's phase has returned. The phase
     /// announces the bytes ([`Mbarrier::arrive_expecting`]).
     #[gpu_only]
-    pub unsafe fn copy_in(self, to: SharedAddress, [column, row]: [u32; 2], barrier: Mbarrier) {
+    pub unsafe fn copy_in(self, to: SharedAddress, [column, row, matrix]: [u32; 3], barrier: Mbarrier) {
         // SAFETY: the caller upholds this function's contract.
         unsafe {
             core::arch::asm!(
-                "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes \
-                 [{to}], [{map}, {{{column}, {row}}}], [{barrier}];",
+                "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes \
+                 [{to}], [{map}, {{{column}, {row}, {matrix}}}], [{barrier}];",
                 to = in(reg32) to.0, map = in(reg64) self.address, column = in(reg32) column, row = in(reg32) row,
-                barrier = in(reg32) barrier.address().0, options(nostack, preserves_flags));
+                matrix = in(reg32) matrix, barrier = in(reg32) barrier.address().0, options(nostack, preserves_flags));
         }
     }
 
-    /// Starts the copy of a box from shared memory to the matrix, where its first element comes to this column and row,
-    /// as a group of its own: see [`wait_copies_read`].
+    /// Starts the copy of a box from shared memory to its matrix, where its first element comes to this column and row
+    /// of this matrix, as a group of its own: see [`wait_copies_read`].
     ///
     /// # Safety
     /// The box in shared memory, aligned as for [`TensorMap::copy_in`], is initialised, and its last writes come before
     /// a [`fence_copies`]; it is not written until the group has been waited for. No other access to the elements of
     /// the matrix races with the copy, which is complete at the end of the kernel.
     #[gpu_only]
-    pub unsafe fn copy_out(self, from: SharedAddress, [column, row]: [u32; 2]) {
+    pub unsafe fn copy_out(self, from: SharedAddress, [column, row, matrix]: [u32; 3]) {
         // SAFETY: the caller upholds this function's contract.
         unsafe {
             core::arch::asm!(
-                "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [{map}, {{{column}, {row}}}], [{from}]; \
+                "cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [{map}, {{{column}, {row}, {matrix}}}], [{from}]; \
                  cp.async.bulk.commit_group;",
-                map = in(reg64) self.address, column = in(reg32) column, row = in(reg32) row, from = in(reg32) from.0,
-                options(nostack, preserves_flags));
+                map = in(reg64) self.address, column = in(reg32) column, row = in(reg32) row,
+                matrix = in(reg32) matrix, from = in(reg32) from.0, options(nostack, preserves_flags));
         }
     }
 }

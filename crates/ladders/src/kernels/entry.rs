@@ -107,8 +107,10 @@ launchers!(A B C D E G);
 launchers!(A B C D E G H);
 launchers!(A B C D E G H I J K);
 launchers!(A B C D E G H I J K L);
+launchers!(A B C D E G H I J K L M);
 launchers!(A B C D E G H I J K L M N O P);
-launchers!(A B C D E G H I J K L M N O P Q);
+launchers!(A B C D E G H I J K L M N O P Q R);
+launchers!(A B C D E G H I J K L M N O P Q R S T);
 
 #[cfg(test)]
 mod tests {

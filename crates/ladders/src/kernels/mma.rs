@@ -5,16 +5,16 @@
 //! bounds are the library's ([`rustwarp::mixed_matmul`]).
 
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
-use super::matmul::{TRANSPOSE_A, TRANSPOSE_B, for_kernels, oracle, sizes_of, stored};
+use super::matmul::{TRANSPOSE_A, TRANSPOSE_B, for_kernels, oracle, problem_of, stored};
 use super::plan::Plan;
-use super::tensor::{Factors, additions, launches, rung, upload};
+use super::tensor::{Factors, additions, launches, plan, rung, upload};
 use super::{Entry, Family, Job, Operand, Oracle, Problem, Resolved, Work};
 use crate::error::{Error, Result};
 use cuda_std::launch::{Call, Ptr, PtrMut};
 use kernels_gpu::mma::{Bf16, F16, S8, Tf32, best, ldmatrix, naive, pad, shared};
 use rustwarp::backend::Shape;
 use rustwarp::element::{Dtype, Scalar};
-use rustwarp::mixed_matmul::{self, Factor};
+use rustwarp::mixed_matmul::{self, Factor, WarpKernels};
 use rustwarp::require_grid;
 use std::marker::PhantomData;
 
@@ -98,13 +98,18 @@ impl<T: Factor<O> + Launchers, O: Scalar> Ladder for Warps<T, O> {
                     2 => Entry::of(pad::mma_pad::<u16>),
                     _ => Entry::of(pad::mma_pad::<u32>),
                 };
-                T::WARP_KERNELS.into_iter().flatten().flatten().map(Entry::of).chain([copy]).collect()
+                let kernels = T::WARP_KERNELS.into_iter();
+                let each = |kernels: WarpKernels| {
+                    let join = Entry::of(kernels.join);
+                    kernels.products.into_iter().flatten().map(Entry::of).chain([join])
+                };
+                kernels.flat_map(each).chain([copy]).collect()
             }
         }
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        oracle::oracle::<T, O>(problem, sizes_of(&problem)?)
+        oracle::oracle::<T, O>(problem, problem_of(&problem)?)
     }
 
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Factors<'j, T>> {
@@ -124,14 +129,14 @@ impl<T: Factor<O> + Launchers, O: Scalar> Ladder for Warps<T, O> {
 
     fn prepare(factors: &Factors<'_, T>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
         rung.require_no_grid()?;
-        let Factors { ref a, ref b, sizes, .. } = *factors;
-        let result = [sizes.m, sizes.n];
-        let output = rung.uninit::<O>(sizes.m * sizes.n, "c")?;
-        let additions = additions::<T>(sizes.k);
+        let Factors { ref a, ref b, products, .. } = *factors;
+        let (result, output) = (products.result(), rung.uninit::<O>(products.elements()?, "c")?);
+        let additions = additions::<T>(products.sizes.k);
         let Planned::Here((launcher, tile)) = *rung.kernel else {
-            let plan = mixed_matmul::Plan::<T, O, _>::of_warps(&rung.device, sizes, None)?;
+            let plan = plan::<T, O, _>(&rung.device, &products, true)?;
             return run(launches(plan.prepare([a, b], &output)?, &output, &result).with_depth(additions));
         };
+        let sizes = products.single()?;
         // The kernels count the depth in 32 bits, in steps of up to 64.
         let [m, n, k] = for_kernels(&sizes)?;
         if k > u32::MAX - 64 {

@@ -5,18 +5,17 @@
 //! whose products are i32. The error bounds are the library's ([`rustwarp::emulated`], [`rustwarp::mixed_matmul`]).
 
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
-use super::matmul::{TRANSPOSE_A, TRANSPOSE_B, oracle, sizes_of};
+use super::matmul::{Products, TRANSPOSE_A, TRANSPOSE_B, oracle, problem_of};
 use super::plan::Plan;
 use super::{BlockRule, Case, Entry, Family, Job, Operand, Oracle, Problem, Resolved, Work};
 use crate::error::{Error, Result};
 use kernels_gpu::tensor::mixed::{pad, product, turn};
 use kernels_gpu::tensor::{best, slices};
 use rustwarp::Launch;
-use rustwarp::backend::{Buffer, require_memory};
+use rustwarp::backend::{Buffer, Handle, require_memory};
 use rustwarp::element::{Dtype, Scalar};
 use rustwarp::emulated as library;
-use rustwarp::matmul::Sizes;
-use rustwarp::mixed_matmul::{self, Factor};
+use rustwarp::mixed_matmul::{self, Factor, Forced};
 use std::marker::PhantomData;
 
 /// The family.
@@ -83,7 +82,7 @@ enum Way {
 pub(super) struct Factors<'j, T> {
     pub a: Buffer<'j, T>,
     pub b: Buffer<'j, T>,
-    pub sizes: Sizes,
+    pub products: Products,
     pub work: Work,
 }
 
@@ -113,7 +112,7 @@ impl Ladder for Tensor {
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        oracle::oracle::<f32, f32>(problem, sizes_of(&problem)?)
+        oracle::oracle::<f32, f32>(problem, problem_of(&problem)?)
     }
 
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Factors<'j, f32>> {
@@ -130,7 +129,8 @@ impl Ladder for Tensor {
         if let Planned::Here(Way::Tf32) = rung.kernel {
             return multiply::<f32, f32, _>(factors, rung, run);
         }
-        let Factors { ref a, ref b, sizes, .. } = *factors;
+        let Factors { ref a, ref b, products, .. } = *factors;
+        let sizes = products.single()?;
         let result = [sizes.m, sizes.n];
         let output = rung.uninit::<f32>(sizes.m * sizes.n, "c")?;
         let plan = library::Plan::new(&rung.device, sizes)?;
@@ -166,7 +166,7 @@ impl<T: Factor<O>, O: Scalar> Ladder for Mixed<T, O> {
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        oracle::oracle::<T, O>(problem, sizes_of(&problem)?)
+        oracle::oracle::<T, O>(problem, problem_of(&problem)?)
     }
 
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Factors<'j, T>> {
@@ -192,16 +192,29 @@ fn entries_of<T: mixed_matmul::Operand>() -> Vec<Entry> {
         2 => vec![Entry::of(pad::tensor_pad::<u16>)],
         _ => vec![Entry::of(pad::tensor_pad::<u32>), Entry::of(turn::tensor_turn::<u32>)],
     };
-    products.chain(copies).collect()
+    products.chain(copies).chain([Entry::of(T::JOIN)]).collect()
 }
 
 /// Runs the product of narrow factors.
 fn multiply<T: Factor<O>, O: Scalar, K>(factors: &Factors<'_, T>, rung: &Chosen<'_, K>, run: Run<'_>) -> Result<()> {
-    let Factors { ref a, ref b, sizes, .. } = *factors;
-    let output = rung.uninit::<O>(sizes.m * sizes.n, "c")?;
-    let plan = mixed_matmul::Plan::<T, O, _>::of_warpgroups(&rung.device, sizes)?;
-    let steps = launches(plan.prepare([a, b], &output)?, &output, &[sizes.m, sizes.n]);
-    run(steps.with_depth(additions::<T>(sizes.k)))
+    let Factors { ref a, ref b, products, .. } = *factors;
+    let output = rung.uninit::<O>(products.elements()?, "c")?;
+    let plan = plan::<T, O, _>(&rung.device, &products, false)?;
+    let steps = launches(plan.prepare([a, b], &output)?, &output, &products.result());
+    run(steps.with_depth(additions::<T>(products.sizes.k)))
+}
+
+/// The library's plan of products by warpgroups, or by single warps.
+///
+/// # Errors
+/// Those of the library.
+pub(super) fn plan<T: Factor<O>, O: Scalar, H: Handle>(
+    device: &H,
+    products: &Products,
+    warps: bool,
+) -> Result<mixed_matmul::Plan<T, O, H>> {
+    let forced = Forced { warps: Some(warps), ..Forced::default() };
+    Ok(mixed_matmul::Plan::forced(device, products.sizes, products.batch, forced)?)
 }
 
 /// A plan with these launches, with the shape of the last.
@@ -238,22 +251,17 @@ fn require_warpgroups(job: &Job<'_>) -> Result<()> {
 
 /// Copies the factors to the device, if it has room for them, for their slices or copies, and for the product.
 pub(super) fn upload<'j, T: Scalar, O: Scalar>(job: &'j Job<'_>) -> Result<Factors<'j, T>> {
-    let sizes = sizes_of(&job.problem)?;
+    let products = problem_of(&job.problem)?;
+    let work = products.work::<O>(job.problem.inputs)?;
     let (a, b) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
-    let too_large =
-        || Error::Usage(format!("a product of {}x{}x{} is too large for 64 bits", sizes.m, sizes.n, sizes.k));
-    let product = (sizes.m as u64).checked_mul(sizes.n as u64).ok_or_else(too_large)?;
-    let inputs = (size_of_val(a) + size_of_val(b)) as u64;
-    let output = product.checked_mul(size_of::<O>() as u64);
-    let bytes = output.and_then(|bytes| bytes.checked_add(inputs)).ok_or_else(too_large)?;
     // The slices take as much as the factors, and so do copies of f16 and bf16.
-    let all = bytes.checked_add(inputs);
+    let all = work.bytes.checked_add((size_of_val(a) + size_of_val(b)) as u64);
     require_memory(job.device, all, "matmul of two matrices and their slices", "use smaller ones")?;
     Ok(Factors {
         a: Buffer::from_slice(job.device, a, "a")?,
         b: Buffer::from_slice(job.device, b, "b")?,
-        sizes,
-        work: Work { bytes, flops: product.checked_mul(2 * sizes.k as u64).ok_or_else(too_large)? },
+        products,
+        work,
     })
 }
 

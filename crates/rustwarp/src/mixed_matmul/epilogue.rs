@@ -4,7 +4,7 @@ use crate::backend::{Handle, View};
 use crate::device::Device;
 use crate::error::Result;
 use cuda_std::launch::Ptr;
-use kernels_gpu::tensor::mixed::epilogue::{FINISHED, GELU, RELU};
+use kernels_gpu::tensor::mixed::epilogue::{FINISHED, GELU, RELU, WIDE};
 
 /// A function of each result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,8 @@ pub struct Epilogue<'a, O, H: Handle = Device> {
     pub alpha: f32,
     /// Factor of the addend; 0 for none.
     pub beta: f32,
-    /// A matrix of the product's size, row-major; `None` stands for the product's memory with its old contents.
+    /// A matrix of the product's size, row-major; `None` stands for the product's memory with its old contents. Products
+    /// of a batch have matrices at the same distances as the products; they share the other parameters.
     pub addend: Option<View<'a, O, H>>,
     /// A factor for each of the `m` rows.
     pub row_scales: Option<View<'a, f32, H>>,
@@ -67,6 +68,7 @@ impl<O, H: Handle> Clone for Epilogue<'_, O, H> {
 impl<O, H: Handle> Copy for Epilogue<'_, O, H> {}
 
 /// An epilogue's parameters for the kernels.
+#[derive(Clone, Copy)]
 pub struct Parameters<'a> {
     pub how: u32,
     pub alpha: f32,
@@ -74,6 +76,15 @@ pub struct Parameters<'a> {
     pub addend: Ptr<'a, u8>,
     /// Scales of the rows, scales of the columns, bias.
     pub vectors: [Ptr<'a, f32>; 3],
+}
+
+impl Parameters<'_> {
+    /// Those of sums that are stored as they are.
+    pub fn of_sums() -> Self {
+        // SAFETY: kernels do not read from null.
+        let (addend, vectors) = unsafe { (Ptr::new(0), [Ptr::new(0); 3]) };
+        Self { how: WIDE, alpha: 1.0, beta: 0.0, addend, vectors }
+    }
 }
 
 impl<'a, O, H: Handle> Epilogue<'a, O, H> {
@@ -84,7 +95,7 @@ impl<'a, O, H: Handle> Epilogue<'a, O, H> {
         *alpha == 1.0 && *beta == 0.0 && !vectors && *activation == Activation::Identity
     }
 
-    /// Checks the lengths, and returns the kernels' parameters.
+    /// Checks the lengths, of which the addend has the product's, and returns the kernels' parameters.
     ///
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for a wrong length,
@@ -97,7 +108,7 @@ impl<'a, O, H: Handle> Epilogue<'a, O, H> {
             Activation::Gelu => GELU,
         };
         if let Some(addend) = &self.addend {
-            addend.require(device, m * n, "the addend")?;
+            addend.require(device, product.len(), "the addend")?;
         }
         let added = self.addend.as_ref().unwrap_or(product).address();
         let addend = if self.beta == 0.0 { 0 } else { added };

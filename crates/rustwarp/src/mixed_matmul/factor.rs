@@ -5,7 +5,9 @@ use crate::element::Scalar;
 use cuda_std::launch::{Call, Ptr, PtrMut};
 use cuda_std::memory::TensorMap;
 use kernels_gpu::mma::best as warps;
+use kernels_gpu::mma::join::mma_join;
 use kernels_gpu::tensor::mixed::epilogue::{FINISHED, WIDE};
+use kernels_gpu::tensor::mixed::join::tensor_join;
 use kernels_gpu::tensor::mixed::product;
 use kernels_gpu::tensor::mixed::{Bf16, E4m3, F16, S8, Tf32};
 
@@ -19,6 +21,26 @@ pub type Kernel = for<'a> fn(
     Ptr<'a, u8>,
     PtrMut<'a, u8>,
     u32,
+    u32,
+    u32,
+    u32,
+    u32,
+    [u64; 3],
+    u32,
+    f32,
+    f32,
+    Ptr<'a, u8>,
+    Ptr<'a, f32>,
+    Ptr<'a, f32>,
+    Ptr<'a, f32>,
+) -> Call<'a>;
+
+/// A launcher of a kernel that adds the sums of parts of a product.
+#[doc(hidden)]
+pub type JoinKernel = for<'a> fn(
+    Ptr<'a, u32>,
+    u32,
+    PtrMut<'a, u8>,
     u32,
     u32,
     u32,
@@ -50,6 +72,8 @@ pub type WarpKernel = for<'a> fn(
     u32,
     u32,
     u32,
+    [u64; 3],
+    u32,
     f32,
     f32,
     Ptr<'a, u8>,
@@ -61,9 +85,14 @@ pub type WarpKernel = for<'a> fn(
 /// The parts of the product that blocks of these compute, with their relative speed, measured on an H200.
 pub const WARP_TILES: [Tile; 2] = [(warps::LARGE, 1.0), (warps::SMALL, 0.55)];
 
-/// The kernels of each of [`WARP_TILES`], by whether A and whether B lies across the depth.
+/// The kernels of a type for single warps.
 #[doc(hidden)]
-pub type WarpKernels = [[WarpKernel; 4]; WARP_TILES.len()];
+pub struct WarpKernels {
+    /// Those of each of [`WARP_TILES`], by whether A and whether B lies across the depth.
+    pub products: [[WarpKernel; 4]; WARP_TILES.len()],
+    /// Adds the sums of parts of a product.
+    pub join: JoinKernel,
+}
 
 /// A type of factors: `half::f16`, `half::bf16`, `f32` (of which the first 10 bits of the fraction are read, as tf32),
 /// `float8::F8E4M3` and `i8`.
@@ -76,6 +105,10 @@ pub trait Operand: Scalar {
     /// which list their entries.
     #[doc(hidden)]
     const KERNELS: [&'static [Kernel]; TILES.len()];
+
+    /// The kernel that adds the sums of parts of a product.
+    #[doc(hidden)]
+    const JOIN: JoinKernel;
 
     /// The kernels for single warps; `None` for types that the tensor cores of sm_80 do not have.
     #[doc(hidden)]
@@ -94,12 +127,15 @@ pub trait Factor<O: Scalar>: Operand {
 macro_rules! warps {
     ($precision:ident) => { warps!(@ $precision: mma_best mma_best_small) };
     (@ $precision:ident: $($kernel:ident)*) => {
-        Some([$([
-            warps::$kernel::<$precision, false, false>,
-            warps::$kernel::<$precision, false, true>,
-            warps::$kernel::<$precision, true, false>,
-            warps::$kernel::<$precision, true, true>,
-        ]),*])
+        Some(WarpKernels {
+            products: [$([
+                warps::$kernel::<$precision, false, false>,
+                warps::$kernel::<$precision, false, true>,
+                warps::$kernel::<$precision, true, false>,
+                warps::$kernel::<$precision, true, true>,
+            ]),*],
+            join: mma_join::<$precision>,
+        })
     };
 }
 
@@ -113,6 +149,7 @@ macro_rules! half {
                 product::$kernel::<$precision, true, false>,
                 product::$kernel::<$precision, true, true>,
             ]),*];
+            const JOIN: JoinKernel = tensor_join::<$precision>;
             const WARP_KERNELS: Option<WarpKernels> = warps!($precision);
         }
     };
@@ -125,6 +162,7 @@ macro_rules! along {
         impl Operand for $t {
             const EITHER: bool = false;
             const KERNELS: [&'static [Kernel]; TILES.len()] = [$(&[product::$kernel::<$precision>]),*];
+            const JOIN: JoinKernel = tensor_join::<$precision>;
             const WARP_KERNELS: Option<WarpKernels> = $warps;
         }
     };

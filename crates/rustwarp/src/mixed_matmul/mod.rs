@@ -25,6 +25,8 @@
 
 mod epilogue;
 mod factor;
+mod parts;
+mod problem;
 mod stored;
 mod tile;
 mod warpgroups;
@@ -36,12 +38,15 @@ use crate::device::Device;
 use crate::element::Scalar;
 use crate::error::{Error, Result};
 use crate::launch::Launch;
-use crate::matmul::{Sizes, elements};
+use crate::matmul::{Batch, Sizes};
 use crate::ptx::library;
 pub use epilogue::{Activation, Epilogue};
-pub use factor::{Factor, Kernel, Operand, WarpKernel};
+pub use factor::{Factor, JoinKernel, Kernel, Operand, WarpKernel, WarpKernels};
 use factor::{TILES, WARP_TILES};
+use kernels_gpu::tensor::mixed::ROW;
+use problem::Problem;
 use std::marker::PhantomData;
+use tile::{Choice, Tile};
 use warpgroups::Warpgroups;
 use warps::Warps;
 
@@ -60,16 +65,22 @@ fn by_warps<T: Operand>(info: &DeviceInfo, sizes: Sizes) -> bool {
     T::WARP_KERNELS.is_some() && warps::supports(info) && (!has_warpgroups(info) || warps::pay::<T>(sizes))
 }
 
-/// The sizes as the kernels take them: `m`, `n` and `k`.
-///
-/// # Errors
-/// [`Error::Argument`] for sizes from 2^31 - 512 on.
-fn for_kernels(sizes: Sizes) -> Result<[u32; 3]> {
-    let Sizes { m, n, k, .. } = sizes;
-    let fits = |n: usize| u32::try_from(n).ok().filter(|n| *n < (1 << 31) - 512);
-    match (fits(m), fits(n), fits(k)) {
-        (Some(rows), Some(columns), Some(depth)) => Ok([rows, columns, depth]),
-        _ => Err(Error::Argument(format!("sizes are below 2^31 - 512, not {m}x{n}x{k}: multiply in parts"))),
+/// What tests and ladders choose instead of the plan; by default nothing.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Forced {
+    /// Whether single warps multiply, also where warpgroups are faster, or these where single warps are.
+    pub warps: Option<bool>,
+    /// The number of the part of the product that a block computes, below [`TILES`], or [`WARP_TILES`] for single warps.
+    pub tile: Option<usize>,
+    /// Elements of the depth that are summed at a time, a multiple of those of 128 bytes; 0 for all.
+    pub part: Option<u32>,
+}
+
+impl Forced {
+    fn choose<T: Operand>(self, tiles: &[Tile], problem: &Problem, info: &DeviceInfo) -> Choice {
+        let best = tile::fastest(tiles, problem, ROW / size_of::<T>() as u32, info.multiprocessors);
+        Choice { tile: self.tile.unwrap_or(best.tile), part: self.part.unwrap_or(best.part) }
     }
 }
 
@@ -84,9 +95,24 @@ pub fn mixed_matmul<'a, T: Factor<O>, O: Scalar>(
     b: impl Into<View<'a, T>>,
     sizes: Sizes,
 ) -> Result<Buffer<O>> {
+    mixed_matmul_batched(a, b, sizes, Batch::SINGLE)
+}
+
+/// The products of a batch of matrices A, `m` x `k`, and B, `k` x `n`. Matrices of `m` x `n` are
+/// [`steps[2]`](Batch::steps) elements apart; what lies between them is not initialised.
+///
+/// # Errors
+/// Those of [`mixed_matmul()`], [`Error::Mismatch`] if a buffer does not have the length of all its matrices
+/// ([`Batch::spans`]), [`Error::Argument`] for products that overlap.
+pub fn mixed_matmul_batched<'a, T: Factor<O>, O: Scalar>(
+    a: impl Into<View<'a, T>>,
+    b: impl Into<View<'a, T>>,
+    sizes: Sizes,
+    batch: Batch,
+) -> Result<Buffer<O>> {
     let (a, b) = (a.into(), b.into());
-    let mut output = a.device().uninit::<O>(elements(sizes.m, sizes.n)?)?;
-    mixed_matmul_into(a, b, sizes, &mut output)?;
+    let mut output = a.device().uninit::<O>(batch.spans(sizes)?[2])?;
+    mixed_matmul_batched_into(a, b, sizes, batch, &mut output)?;
     Ok(output)
 }
 
@@ -100,16 +126,34 @@ pub fn mixed_matmul_into<'a, T: Factor<O>, O: Scalar>(
     sizes: Sizes,
     product: impl Into<ViewMut<'a, O>>,
 ) -> Result<()> {
-    let (a, b, product) = (a.into(), b.into(), product.into());
-    b.require_on(product.device(), "B")?;
-    Plan::new(product.device(), sizes)?.launch([a, b], product)
+    mixed_matmul_batched_into(a, b, sizes, Batch::SINGLE, product)
 }
 
-/// A product of matrices of one size, with its tile, and with its scratch memory if it needs some. It can be launched
-/// any number of times.
+/// Writes the products of a batch, as [`mixed_matmul_batched`] returns them, without waiting, in the stream of the
+/// device of the products. What lies between them stays as it is.
+///
+/// # Errors
+/// Those of [`mixed_matmul_batched`].
+pub fn mixed_matmul_batched_into<'a, T: Factor<O>, O: Scalar>(
+    a: impl Into<View<'a, T>>,
+    b: impl Into<View<'a, T>>,
+    sizes: Sizes,
+    batch: Batch,
+    products: impl Into<ViewMut<'a, O>>,
+) -> Result<()> {
+    let (a, b, products) = (a.into(), b.into(), products.into());
+    b.require_on(products.device(), "B")?;
+    Plan::batched(products.device(), sizes, batch)?.launch([a, b], products)
+}
+
+/// Products of matrices of one size, with their tile, and with scratch memory if they need some. It can be launched any
+/// number of times.
 pub struct Plan<T, O = T, H: Handle = Device> {
     device: H,
-    sizes: Sizes,
+    /// Rows and columns of a product.
+    size: [usize; 2],
+    /// Elements of all matrices A, of all B and of the products.
+    spans: [usize; 3],
     way: Way<H>,
     types: PhantomData<fn(T) -> O>,
 }
@@ -123,7 +167,11 @@ enum Way<H: Handle> {
 }
 
 impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
-    /// Number of the parts of a product that blocks of single warps compute.
+    /// Number of the parts of a product that blocks of warpgroups compute.
+    #[doc(hidden)]
+    pub const TILES: usize = TILES.len();
+
+    /// Number of those that blocks of single warps compute.
     #[doc(hidden)]
     pub const WARP_TILES: usize = WARP_TILES.len();
 
@@ -131,34 +179,32 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
     ///
     /// # Errors
     /// [`Error::Argument`] for sizes from 2^31 - 512 on, which tensor maps do not have, [`Error::OutOfMemory`] if the
-    /// device has too little memory for copies of the factors that need one.
+    /// device has too little memory for copies of the factors that need one, and for the sums of parts of a product.
     pub fn new(device: &H, sizes: Sizes) -> Result<Self> {
-        if by_warps::<T>(device.backend().info(), sizes) {
-            Self::of_warps(device, sizes, None)
+        Self::batched(device, sizes, Batch::SINGLE)
+    }
+
+    /// Plans batches of products.
+    ///
+    /// # Errors
+    /// Those of [`Plan::new`], and [`Error::Argument`] for products that overlap.
+    pub fn batched(device: &H, sizes: Sizes, batch: Batch) -> Result<Self> {
+        Self::forced(device, sizes, batch, Forced::default())
+    }
+
+    /// Plans them as it is told.
+    ///
+    /// # Errors
+    /// Those of [`Plan::batched`], and [`Error::Argument`] for single warps, of F8E4M3 and on devices that cannot.
+    #[doc(hidden)]
+    pub fn forced(device: &H, sizes: Sizes, batch: Batch, forced: Forced) -> Result<Self> {
+        let (problem, spans) = (Problem::new(sizes, batch)?, batch.spans(sizes)?);
+        let way = if forced.warps.unwrap_or_else(|| by_warps::<T>(device.backend().info(), sizes)) {
+            Way::Warps(Warps::new::<T>(device, problem, sizes.transposed, forced)?)
         } else {
-            Self::of_warpgroups(device, sizes)
-        }
-    }
-
-    /// Plans products by warpgroups, or on devices without them by each thread.
-    ///
-    /// # Errors
-    /// Those of [`Plan::new`].
-    #[doc(hidden)]
-    pub fn of_warpgroups(device: &H, sizes: Sizes) -> Result<Self> {
-        let way = Way::Warpgroups(Warpgroups::new::<T>(device, sizes)?);
-        Ok(Self { device: device.clone(), sizes, way, types: PhantomData })
-    }
-
-    /// Plans products by single warps, also where warpgroups are faster; `tile`, below [`Plan::WARP_TILES`], selects
-    /// the part of the product that a block computes.
-    ///
-    /// # Errors
-    /// Those of [`Plan::new`], and [`Error::Argument`] for F8E4M3 and for devices that cannot.
-    #[doc(hidden)]
-    pub fn of_warps(device: &H, sizes: Sizes, tile: Option<usize>) -> Result<Self> {
-        let way = Way::Warps(Warps::new::<T>(device, sizes, tile)?);
-        Ok(Self { device: device.clone(), sizes, way, types: PhantomData })
+            Way::Warpgroups(Warpgroups::new::<T>(device, problem, sizes.transposed, forced)?)
+        };
+        Ok(Self { device: device.clone(), size: [sizes.m, sizes.n], spans, way, types: PhantomData })
     }
 
     /// The launches that write the product of A and B, in order. Those of a product without elements do nothing.
@@ -184,17 +230,17 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
         product: impl Into<View<'a, O, H>>,
     ) -> Result<Vec<Launch<'a>>> {
         let (a, b, product) = (a.into(), b.into(), product.into());
-        let Sizes { m, n, k, .. } = self.sizes;
-        a.require(&self.device, elements(m, k)?, "A")?;
-        b.require(&self.device, elements(k, n)?, "B")?;
+        let [of_a, of_b, of_product] = self.spans;
+        a.require(&self.device, of_a, "A")?;
+        b.require(&self.device, of_b, "B")?;
         let mut read = vec![a.span(), b.span()];
         read.extend(epilogue.views().map(|view| view.span()));
         read.extend(epilogue.addend.iter().map(|view| view.span()));
-        product.require_output(&self.device, elements(m, n)?, &read)?;
+        product.require_output(&self.device, of_product, &read)?;
         if !O::DTYPE.is_float() && !epilogue.is_identity() {
             return Err(Error::Argument("sums of i32 have no epilogue: ask for a product of f32 or bf16".to_owned()));
         }
-        let mut parameters = epilogue.parameters(&product, [m, n])?;
+        let mut parameters = epilogue.parameters(&product, self.size)?;
         parameters.how |= T::HOW;
         // SAFETY: the matrices have the plan's sizes and the epilogue its lengths.
         let mut launches = unsafe {

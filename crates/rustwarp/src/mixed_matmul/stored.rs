@@ -1,4 +1,4 @@
-//! How a factor lies in memory, and the copy of it that tensor cores read if they cannot read it as it is.
+//! How the factors of a batch lie in memory, and the copies that tensor cores read if they cannot read them as they are.
 
 use crate::backend::{Handle, Memory, Shape, TensorLayout, View};
 use crate::element::Scalar;
@@ -20,13 +20,26 @@ struct Copy<H: Handle> {
     turned: bool,
 }
 
-/// A factor: rows of a length.
+/// The factors of a batch: rows of a length.
 pub struct Stored<H: Handle> {
     rows: u32,
     columns: u32,
+    /// Number of matrices, and elements from one to the next.
+    count: u32,
+    step: u64,
     /// Rows of a box, whose rows have 128 bytes.
     box_rows: u32,
     copy: Option<Copy<H>>,
+}
+
+/// Where factors lie.
+pub struct Place {
+    /// Address of the first.
+    pub address: u64,
+    /// Elements from a row to the next.
+    pub pitch: u32,
+    /// Elements from a matrix to the next.
+    pub step: u64,
 }
 
 /// What is to be known of a factor.
@@ -35,13 +48,18 @@ pub struct Request {
     pub lines: u32,
     /// Length of the sums.
     pub depth: u32,
+    /// Number of matrices.
+    pub count: u32,
+    /// Elements from one to the next.
+    pub step: u64,
     /// Whether neighbours in memory belong to different lines.
     pub across: bool,
     /// Lines of a box of its map; 0 without one.
     pub tile: u32,
     /// Whether it is copied to lie along the depth if it lies across.
     pub turns: bool,
-    /// Number of bytes of which its rows have a multiple, or are copied to have one; `None` if any length will do.
+    /// Number of bytes of which its rows have a multiple, or are copied to have one; `None` if any length will do, and
+    /// any distance of matrices.
     pub multiple: Option<u32>,
 }
 
@@ -60,17 +78,20 @@ impl<H: Handle> Stored<H> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has too little memory for the copy.
     pub fn new<T: Scalar>(device: &H, request: &Request) -> Result<Self> {
-        let Request { lines, depth, across, tile, turns, multiple } = *request;
+        let Request { lines, depth, count, step, across, tile, turns, multiple } = *request;
         let size = size_of::<T>() as u32;
         let turned = across && turns;
         let (rows, columns) = if across && !turned { (depth, lines) } else { (lines, depth) };
-        let needed = turned || multiple.is_some_and(|multiple| !columns.is_multiple_of(multiple / size));
+        let apart = count > 1 && !step.is_multiple_of((pad::UNIT / size).into());
+        let needed = turned || multiple.is_some_and(|multiple| apart || !columns.is_multiple_of(multiple / size));
         let units = columns.div_ceil(pad::LINE / size) as usize * (pad::LINE / pad::UNIT) as usize;
-        let units = elements(rows as usize, units)?;
+        let units = elements(elements(rows as usize, units)?, count as usize)?;
         let copy = (needed && units > 0).then(|| Memory::uninit(device.clone(), units, "a factor with longer rows"));
         Ok(Self {
             rows,
             columns,
+            count,
+            step,
             box_rows: if across && !turned { ROW / size } else { tile },
             copy: copy.transpose()?.map(|memory| Copy { memory, turned }),
         })
@@ -80,39 +101,42 @@ impl<H: Handle> Stored<H> {
     pub fn prepare<'a, T: Scalar>(&'a self, factor: View<'a, T, H>, copies: Copies) -> Option<Launch<'a>> {
         let Copy { memory, turned } = self.copy.as_ref()?;
         let (rows, columns, address) = (self.rows, self.columns, factor.address());
+        let (count, step) = (self.count, self.step);
         let blocks = |blocks: u64| blocks.clamp(1, COPY_BLOCKS) as u32;
         // SAFETY: the view borrows the memory, elements of a `T` have as many bits as these, and the copy has room.
         let launch = unsafe {
             if *turned {
                 let tiles = u64::from(rows.div_ceil(turn::SIDE)) * u64::from(columns.div_ceil(turn::SIDE));
+                let to = memory.address();
                 let call = match size_of::<T>() {
-                    1 => turn::tensor_turn::<u8>(Ptr::new(address), PtrMut::new(memory.address()), columns, rows),
-                    _ => turn::tensor_turn::<u32>(Ptr::new(address), PtrMut::new(memory.address()), columns, rows),
+                    1 => turn::tensor_turn::<u8>(Ptr::new(address), PtrMut::new(to), count, step, columns, rows),
+                    _ => turn::tensor_turn::<u32>(Ptr::new(address), PtrMut::new(to), count, step, columns, rows),
                 };
-                Launch::new(call, Shape::linear(blocks(tiles), turn::BLOCK))
+                Launch::new(call, Shape::linear(blocks(tiles * u64::from(count)), turn::BLOCK))
             } else {
-                let call = match (copies, size_of::<T>()) {
-                    (Copies::Tensor, 1) => pad::tensor_pad::<u8>(Ptr::new(address), memory.ptr(), rows, columns),
-                    (Copies::Tensor, 2) => pad::tensor_pad::<u16>(Ptr::new(address), memory.ptr(), rows, columns),
-                    (Copies::Tensor, _) => pad::tensor_pad::<u32>(Ptr::new(address), memory.ptr(), rows, columns),
-                    (Copies::Mma, 1) => mma_pad::<u8>(Ptr::new(address), memory.ptr(), rows, columns),
-                    (Copies::Mma, 2) => mma_pad::<u16>(Ptr::new(address), memory.ptr(), rows, columns),
-                    (Copies::Mma, _) => mma_pad::<u32>(Ptr::new(address), memory.ptr(), rows, columns),
+                let (to, kernel) = (memory.ptr(), (copies, size_of::<T>()));
+                let call = match kernel {
+                    (Copies::Tensor, 1) => pad::tensor_pad::<u8>(Ptr::new(address), to, count, step, rows, columns),
+                    (Copies::Tensor, 2) => pad::tensor_pad::<u16>(Ptr::new(address), to, count, step, rows, columns),
+                    (Copies::Tensor, _) => pad::tensor_pad::<u32>(Ptr::new(address), to, count, step, rows, columns),
+                    (Copies::Mma, 1) => mma_pad::<u8>(Ptr::new(address), to, count, step, rows, columns),
+                    (Copies::Mma, 2) => mma_pad::<u16>(Ptr::new(address), to, count, step, rows, columns),
+                    (Copies::Mma, _) => mma_pad::<u32>(Ptr::new(address), to, count, step, rows, columns),
                 };
-                Launch::new(call, Shape::linear(blocks(rows.into()), pad::BLOCK))
+                Launch::new(call, Shape::linear(blocks(u64::from(rows) * u64::from(count)), pad::BLOCK))
             }
         };
         Some(launch.using([factor.reads(), memory.writes()]))
     }
 
-    /// The map of the factor at this address, or of its copy.
+    /// The map of the factors at this address, or of their copies.
     ///
     /// # Errors
     /// Those of the device.
     pub fn map<T: Scalar>(&self, device: &H, address: u64) -> Result<TensorMap> {
-        let (address, multiple) =
-            self.copy.as_ref().map_or((address, pad::UNIT), |copy| (copy.memory.address(), pad::LINE));
-        map::<T, H>(device, address, [self.rows, self.columns], multiple, self.box_rows)
+        let Place { address, pitch, step } = self.place::<T>(address);
+        let sizes = [self.columns, self.rows, self.count];
+        map::<T, H>(device, address, sizes, [pitch.into(), step], self.box_rows)
     }
 
     /// Whether a map of the factor at this address is possible.
@@ -120,11 +144,16 @@ impl<H: Handle> Stored<H> {
         self.copy.is_some() || address.is_multiple_of(16)
     }
 
-    /// The address of the rows that the product reads, and their distance in elements.
-    pub fn place<T: Scalar>(&self, address: u64) -> (u64, u32) {
+    /// Where the rows are that the product reads.
+    pub fn place<T: Scalar>(&self, address: u64) -> Place {
         match &self.copy {
-            Some(copy) => (copy.memory.address(), self.columns.next_multiple_of(pad::LINE / size_of::<T>() as u32)),
-            None => (address, self.columns),
+            Some(copy) => {
+                let pitch = self.columns.next_multiple_of(pad::LINE / size_of::<T>() as u32);
+                // A factor that all products share has no next.
+                let step = if self.count > 1 { u64::from(pitch) * u64::from(self.rows) } else { 0 };
+                Place { address: copy.memory.address(), pitch, step }
+            }
+            None => Place { address, pitch: self.columns, step: self.step },
         }
     }
 
@@ -134,24 +163,28 @@ impl<H: Handle> Stored<H> {
     }
 }
 
-/// The map of a matrix whose rows start at multiples of this number of bytes.
+/// The map of matrices with rows of these columns, this number of rows, and in this number; rows and matrices lie
+/// `steps` elements apart.
 ///
 /// # Errors
 /// Those of the device.
 pub fn map<T: Scalar, H: Handle>(
     device: &H,
     address: u64,
-    [rows, columns]: [u32; 2],
-    multiple: u32,
+    sizes: [u32; 3],
+    steps: [u64; 2],
     box_rows: u32,
 ) -> Result<TensorMap> {
-    let size = size_of::<T>() as u32;
+    let size = size_of::<T>() as u64;
+    // The distance of a single matrix from the next means nothing, but has to be allowed.
+    let row = steps[0] * size;
+    let matrix = if sizes[2] > 1 { steps[1] * size } else { row };
     let layout = TensorLayout {
         dtype: T::DTYPE,
         address,
-        sizes: [columns.into(), rows.into()],
-        stride: u64::from(columns.div_ceil(multiple / size)) * u64::from(multiple),
-        block: [ROW / size, box_rows],
+        sizes: sizes.map(u64::from),
+        strides: [row, matrix],
+        block: [ROW / size as u32, box_rows],
         swizzle: 128,
     };
     device.backend().tensor_map(&layout)

@@ -1,5 +1,6 @@
-//! The choice of the part of a product that a block computes.
+//! The choice of the part of a product that a block computes at a time, and of the number of parts of the depth.
 
+use super::problem::Problem;
 use crate::backend::DeviceInfo;
 use kernels_gpu::tensor::mixed::product::Size;
 
@@ -11,19 +12,53 @@ pub fn fit(tiles: &[Tile], info: &DeviceInfo) -> bool {
     tiles.iter().all(|(size, _)| size.shared <= info.max_shared)
 }
 
-/// Parts of a product.
-pub fn count(rows: u32, columns: u32, size: Size) -> u64 {
-    u64::from(rows.div_ceil(size.rows)) * u64::from(columns.div_ceil(size.columns))
+/// Parts of all products.
+pub fn count(problem: &Problem, size: Size) -> u64 {
+    let Problem { rows, columns, count, .. } = *problem;
+    u64::from(rows.div_ceil(size.rows)) * u64::from(columns.div_ceil(size.columns)) * u64::from(count)
 }
 
-/// The number of the size with which the busiest multiprocessor finishes first; `tiles` has one at least.
-pub fn fastest(tiles: &[Tile], rows: u32, columns: u32, multiprocessors: u32) -> usize {
-    let time = |number: usize| -> f64 {
-        let (size, speed) = tiles[number];
-        let rounds = count(rows, columns, size).div_ceil(multiprocessors.into());
-        rounds as f64 * f64::from(size.rows * size.columns) / speed
+/// The number of a tile, and the elements of the depth that are summed at a time: 0 for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    pub tile: usize,
+    pub part: u32,
+}
+
+/// Nanoseconds for an element of a tile and 128 bytes of its depth on a multiprocessor of an H200, at the speed 1.0.
+const ELEMENT: f64 = 0.017;
+
+/// Nanoseconds for the launch that adds the sums of parts, and for a sum that is written and read.
+const JOIN: [f64; 2] = [2500.0, 0.003];
+
+/// Least number of stages of 128 bytes of the depth for which another part pays.
+const LEAST: u32 = 4;
+
+/// The tile and the parts with which the busiest multiprocessor finishes first; `tiles` has one at least. Batches are
+/// not divided, and neither are products whose tiles fill the device. `stage` is the number of elements of 128 bytes.
+pub fn fastest(tiles: &[Tile], problem: &Problem, stage: u32, multiprocessors: u32) -> Choice {
+    let stages = problem.depth.div_ceil(stage).max(1);
+    let time = |tile: usize, part: u32| -> f64 {
+        let (size, speed) = tiles[tile];
+        let parts = stages.div_ceil(part);
+        let rounds = (count(problem, size) * u64::from(parts)).div_ceil(multiprocessors.into());
+        let sums = f64::from(problem.rows) * f64::from(problem.columns) * f64::from(parts);
+        let join = if parts > 1 { JOIN[0] + JOIN[1] * sums } else { 0.0 };
+        rounds as f64 * f64::from(size.rows * size.columns) * ELEMENT / speed * f64::from(part) + join
     };
-    (1..tiles.len()).fold(0, |best, number| if time(number) < time(best) { number } else { best })
+    let mut best = (0, stages);
+    for tile in 0..tiles.len() {
+        let most = if problem.count == 1 { stages / LEAST } else { 1 };
+        let free = u64::from(multiprocessors) / count(problem, tiles[tile].0).max(1);
+        for parts in 1..=free.min(most.into()).max(1) as u32 {
+            let part = stages.div_ceil(parts);
+            if time(tile, part) < time(best.0, best.1) {
+                best = (tile, part);
+            }
+        }
+    }
+    let (tile, part) = best;
+    Choice { tile, part: if part < stages { part * stage } else { 0 } }
 }
 
 #[cfg(test)]
@@ -31,11 +66,38 @@ mod tests {
     use super::super::factor::{TILES, WARP_TILES};
     use super::*;
 
+    fn problem(rows: u32, columns: u32, depth: u32, count: u32) -> Problem {
+        Problem { rows, columns, depth, count, steps: [0; 3] }
+    }
+
     #[test]
     fn tiles_fill_the_device() {
-        let columns = |n: u32| TILES[fastest(&TILES, n, n, 132)].0.columns;
-        assert_eq!([8192, 4096, 3072, 2048, 1280, 1024, 512].map(columns), [256, 256, 192, 256, 128, 64, 64]);
-        let columns = |n: u32| WARP_TILES[fastest(&WARP_TILES, n, n, 132)].0.columns;
-        assert_eq!([8192, 4096, 2048, 1024, 512].map(columns), [256, 256, 256, 64, 64]);
+        let columns = |tiles: &[Tile], n: u32| {
+            let choice = fastest(tiles, &problem(n, n, n, 1), 64, 132);
+            assert_eq!(choice.part, 0, "{n}");
+            tiles[choice.tile].0.columns
+        };
+        assert_eq!(
+            [8192, 4096, 3072, 2048, 1280, 1024, 512].map(|n| columns(&TILES, n)),
+            [256, 256, 192, 256, 128, 64, 64]
+        );
+        assert_eq!([8192, 4096, 2048, 1024, 512].map(|n| columns(&WARP_TILES, n)), [256, 256, 256, 64, 64]);
+    }
+
+    #[test]
+    fn the_depth_is_divided_where_tiles_do_not_fill_the_device() {
+        let parts = |rows, columns, depth, count| {
+            let problem = problem(rows, columns, depth, count);
+            let Choice { tile, part } = fastest(&TILES, &problem, 64, 132);
+            let parts = if part == 0 { 1 } else { depth.div_ceil(part) };
+            assert!(parts == 1 || count == 1 && super::count(&problem, TILES[tile].0) * u64::from(parts) <= 132);
+            parts
+        };
+        assert!(parts(16, 4096, 16384, 1) > 1);
+        assert!(parts(64, 64, 16384, 1) > 16);
+        assert_eq!(parts(64, 64, 256, 1), 1);
+        assert_eq!(parts(64, 64, 16384, 2), 1, "batches are not divided");
+        assert_eq!(parts(4096, 4096, 16384, 1), 1, "tiles fill the device");
+        assert_eq!(parts(64, 64, 0, 1), 1);
     }
 }

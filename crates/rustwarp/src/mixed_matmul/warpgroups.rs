@@ -2,17 +2,18 @@
 
 use super::epilogue::Parameters;
 use super::factor::{Factor, Kernel, Operand, TILES};
+use super::parts::Parts;
+use super::problem::Problem;
 use super::stored::{Copies, Request, Stored, map};
-use super::{for_kernels, has_warpgroups, tile};
+use super::{Forced, has_warpgroups, tile};
 use crate::backend::{Handle, Shape, View};
 use crate::element::Scalar;
 use crate::error::Result;
-use crate::launch::Launch;
-use crate::matmul::Sizes;
-use cuda_std::launch::{Ptr, PtrMut};
+use crate::launch::{Launch, require_grid};
+use cuda_std::launch::{Call, Ptr, PtrMut};
 use cuda_std::memory::TensorMap;
 use kernels_gpu::tensor::mixed::epilogue::FINISHED;
-use kernels_gpu::tensor::mixed::problem::{A_ACROSS, B_ACROSS, BY_ELEMENTS, PLAIN};
+use kernels_gpu::tensor::mixed::problem::{A_ACROSS, A_SHARED, B_ACROSS, B_SHARED, BY_ELEMENTS, PLAIN};
 use kernels_gpu::tensor::mixed::product::BLOCK;
 use kernels_gpu::tensor::mixed::{COPY_ROWS, pad};
 
@@ -22,8 +23,7 @@ const COPY_PAYS: u128 = 1 << 32;
 
 /// A plan.
 pub struct Warpgroups<H: Handle> {
-    /// `m`, `n`, `k`.
-    sizes: [u32; 3],
+    problem: Problem,
     factors: [Stored<H>; 2],
     kernel: Kernel,
     /// The launch on tensor cores; `None` on devices without them, and if nothing is added.
@@ -32,6 +32,8 @@ pub struct Warpgroups<H: Handle> {
     plain: Shape,
     /// Bits for the storage orders of the factors, which PTX for older GPUs reads.
     orders: u32,
+    /// The parts that the launch on tensor cores computes.
+    parts: Option<Parts<H>>,
 }
 
 impl<H: Handle> Warpgroups<H> {
@@ -39,32 +41,33 @@ impl<H: Handle> Warpgroups<H> {
     ///
     /// # Errors
     /// Those of [`Plan::new`](super::Plan::new).
-    pub fn new<T: Operand>(device: &H, sizes: Sizes) -> Result<Self> {
-        let (info, Sizes { transposed, .. }) = (device.backend().info(), sizes);
-        let sizes @ [rows, columns, depth] = for_kernels(sizes)?;
-        let number = tile::fastest(&TILES, rows, columns, info.multiprocessors);
-        let (size, _) = TILES[number];
-        let tensor = has_warpgroups(info) && depth > 0;
-        let tiles = tile::count(rows, columns, size);
-        let (blocks, elements) = (u64::from(info.multiprocessors), u64::from(rows) * u64::from(columns));
-        let [across_a, across_b] = [transposed[0], !transposed[1]];
+    pub fn new<T: Operand>(device: &H, problem: Problem, transposed: [bool; 2], forced: Forced) -> Result<Self> {
+        let info = device.backend().info();
+        let choice = forced.choose::<T>(&TILES, &problem, info);
+        let (size, _) = TILES[choice.tile];
+        let tensor = has_warpgroups(info) && problem.depth > 0;
+        let parts = if tensor { Parts::new(device, &problem, choice.part, T::JOIN)? } else { None };
+        let products = parts.as_ref().map_or(problem, |parts| parts.problem(&problem));
+        let tiles = u64::from(require_grid(tile::count(&products, size), "the product", "multiply in parts")?);
+        let (blocks, elements) = (u64::from(info.multiprocessors), problem.elements());
+        let across @ [across_a, across_b] = [transposed[0], !transposed[1]];
         // Copies of boxes whose rows are not whole cache lines take twice the time.
-        let large = u128::from(elements).saturating_mul(depth.into()) >= COPY_PAYS;
+        let large = u128::from(elements).saturating_mul(problem.depth.into()) >= COPY_PAYS;
         let multiple = tensor.then_some(if large { pad::LINE } else { pad::UNIT });
-        let factor =
-            |lines, across, tile| Request { lines, depth, across, tile, turns: tensor && !T::EITHER, multiple };
+        let factor = |factor: usize, lines, tile| {
+            let ((count, step), depth) = (problem.matrices(factor), problem.depth);
+            let (across, turns) = (across[factor], tensor && !T::EITHER);
+            Stored::new::<T>(device, &Request { lines, depth, count, step, across, tile, turns, multiple })
+        };
         let order = if T::EITHER { usize::from(across_a) * 2 + usize::from(across_b) } else { 0 };
-        let orders = (u32::from(across_a) * A_ACROSS) | (u32::from(across_b) * B_ACROSS);
         Ok(Self {
-            sizes,
-            factors: [
-                Stored::new::<T>(device, &factor(rows, across_a, size.rows))?,
-                Stored::new::<T>(device, &factor(columns, across_b, size.columns))?,
-            ],
-            kernel: T::KERNELS[number][order],
+            problem,
+            factors: [factor(0, problem.rows, size.rows)?, factor(1, problem.columns, size.columns)?],
+            kernel: T::KERNELS[choice.tile][order],
             shape: tensor.then(|| Shape::linear(blocks.min(tiles) as u32, BLOCK).with_shared(size.shared)),
             plain: Shape::linear((blocks * 4).min(elements.div_ceil(BLOCK.into())) as u32, BLOCK),
-            orders,
+            orders: (u32::from(across_a) * A_ACROSS) | (u32::from(across_b) * B_ACROSS),
+            parts,
         })
     }
 
@@ -82,31 +85,69 @@ impl<H: Handle> Warpgroups<H> {
         epilogue: Parameters<'a>,
         product: View<'a, O, H>,
     ) -> Result<Vec<Launch<'a>>> {
-        let Parameters { how: finish, alpha, beta, addend, vectors } = epilogue;
-        let ([row_scales, column_scales, bias], [rows, columns, depth]) = (vectors, self.sizes);
         let factors = [(&self.factors[0], a), (&self.factors[1], b)];
         let mapped = factors.iter().all(|(stored, view)| stored.has_map(view.address()));
-        let whole = (columns as usize * size_of::<O>()).is_multiple_of(pad::UNIT as usize);
-        let by_map = whole && product.address().is_multiple_of(16) && finish & FINISHED == 0;
-        let none = TensorMap::new([0; 16]);
-        let empty = rows == 0 || columns == 0;
-        let (mut launches, mut maps, mut shape, mut how) = (Vec::new(), [none; 3], self.plain, PLAIN);
-        if let (Some(on_tensor_cores), true, false) = (self.shape, mapped, empty) {
-            (how, shape) = (if by_map { 0 } else { BY_ELEMENTS }, on_tensor_cores);
-            for (i, (stored, view)) in factors.into_iter().enumerate() {
-                launches.extend(stored.prepare(view, Copies::Tensor));
-                maps[i] = stored.map::<T>(device, view.address())?;
+        let places = [a.address(), b.address()];
+        let used = [a.reads(), b.reads()];
+        let (Some(shape), true, false) = (self.shape, mapped, self.problem.elements() == 0) else {
+            let none = TensorMap::new([0; 16]);
+            let Parameters { how, .. } = epilogue;
+            let epilogue = Parameters { how: how | PLAIN, ..epilogue };
+            // SAFETY: the caller upholds this function's contract.
+            let call = unsafe { self.call([none; 3], places, epilogue, (&self.problem, 0, product.address())) };
+            // SAFETY: the matrices have the plan's sizes, and the block is the kernel's, which takes any grid.
+            let launch = unsafe { Launch::new(call, self.plain) };
+            return Ok(vec![launch.using(used).using([product.writes()])]);
+        };
+        let mut launches: Vec<_> =
+            factors.iter().filter_map(|(stored, view)| stored.prepare(*view, Copies::Tensor)).collect();
+        let (products, part, out, written, parameters, map) = match &self.parts {
+            Some(parts) => {
+                let (problem, address) = (parts.problem(&self.problem), parts.sums.address());
+                let map = product_map::<u32, H>(device, address, &problem, 0)?;
+                (problem, parts.part, address, parts.sums.writes(), Parameters::of_sums(), map)
             }
-            if by_map {
-                maps[2] = map::<O, H>(device, product.address(), [rows, columns], pad::UNIT, COPY_ROWS)?;
+            None => {
+                let map = product_map::<O, H>(device, product.address(), &self.problem, epilogue.how)?;
+                (self.problem, 0, product.address(), product.writes(), epilogue, map)
             }
-        }
-        let [a_map, b_map, c_map] = maps;
-        // SAFETY: the views borrow the memory, of which these are the bytes.
-        let (on_a, on_b, out) =
-            unsafe { (Ptr::new(a.address()), Ptr::new(b.address()), PtrMut::new(product.address())) };
-        let how = how | finish | self.orders;
-        let call = (self.kernel)(
+        };
+        let shared = |factor: usize, bit: u32| if products.steps[factor] == 0 { bit } else { 0 };
+        let bits = shared(0, A_SHARED) | shared(1, B_SHARED) | if map.is_some() { 0 } else { BY_ELEMENTS };
+        let parameters = Parameters { how: parameters.how | bits, ..parameters };
+        let maps = [
+            self.factors[0].map::<T>(device, a.address())?,
+            self.factors[1].map::<T>(device, b.address())?,
+            map.unwrap_or(TensorMap::new([0; 16])),
+        ];
+        // SAFETY: the caller upholds this function's contract; the sums have room.
+        let call = unsafe { self.call(maps, places, parameters, (&products, part, out)) };
+        // SAFETY: by contract the matrices have the plan's sizes, the maps describe them with the kernel's boxes, the
+        // launches before write the copies, and block and shared memory are the kernel's.
+        let launch = unsafe { Launch::new(call, shape) }.using(used).using([written]);
+        let copies = self.factors.iter().filter_map(Stored::copy);
+        launches.push(copies.fold(launch, |launch, copy| launch.using([copy.reads()])));
+        // SAFETY: the launch before writes the sums; the rest is this function's contract.
+        launches.extend(self.parts.as_ref().map(|parts| unsafe { parts.prepare(&self.problem, epilogue, product) }));
+        Ok(launches)
+    }
+
+    /// The call for these products, or parts of one, at an address.
+    ///
+    /// # Safety
+    /// The factors are at their places, and there is room for the products.
+    unsafe fn call<'a>(
+        &self,
+        [a_map, b_map, c_map]: [TensorMap; 3],
+        [a, b]: [u64; 2],
+        epilogue: Parameters<'a>,
+        (problem, part, out): (&Problem, u32, u64),
+    ) -> Call<'a> {
+        let Parameters { how, alpha, beta, addend, vectors: [row_scales, column_scales, bias] } = epilogue;
+        let Problem { rows, columns, depth, count, steps } = *problem;
+        // SAFETY: by contract the matrices are there.
+        let (on_a, on_b, out) = unsafe { (Ptr::new(a), Ptr::new(b), PtrMut::new(out)) };
+        (self.kernel)(
             a_map,
             b_map,
             c_map,
@@ -116,19 +157,34 @@ impl<H: Handle> Warpgroups<H> {
             rows,
             columns,
             depth,
-            how,
+            count,
+            part,
+            steps,
+            how | self.orders,
             alpha,
             beta,
             addend,
             row_scales,
             column_scales,
             bias,
-        );
-        // SAFETY: by contract the matrices have the plan's sizes, the maps describe them with the kernel's boxes, the
-        // launches before write the copies, and block and shared memory are the kernel's.
-        let launch = unsafe { Launch::new(call, shape) }.using([a.reads(), b.reads(), product.writes()]);
-        let copies = self.factors.iter().filter_map(Stored::copy);
-        launches.push(copies.fold(launch, |launch, copy| launch.using([copy.reads()])));
-        Ok(launches)
+        )
     }
+}
+
+/// The map by which products are stored; `None` if their rows do not start at multiples of 16 bytes, or are finished.
+///
+/// # Errors
+/// Those of the device.
+fn product_map<O: Scalar, H: Handle>(
+    device: &H,
+    address: u64,
+    problem: &Problem,
+    how: u32,
+) -> Result<Option<TensorMap>> {
+    let Problem { rows, columns, count, steps: [_, _, step], .. } = *problem;
+    let whole = |elements: u64| (elements * size_of::<O>() as u64).is_multiple_of(pad::UNIT.into());
+    if how & FINISHED != 0 || !address.is_multiple_of(16) || !whole(columns.into()) || count > 1 && !whole(step) {
+        return Ok(None);
+    }
+    map::<O, H>(device, address, [columns, rows, count], [columns.into(), step], COPY_ROWS).map(Some)
 }

@@ -2,8 +2,10 @@
 
 use super::epilogue::Parameters;
 use super::factor::{Operand, WARP_TILES, WarpKernel};
-use super::stored::{Copies, Request, Stored};
-use super::{for_kernels, tile};
+use super::parts::Parts;
+use super::problem::Problem;
+use super::stored::{Copies, Place, Request, Stored};
+use super::{Forced, tile};
 use crate::backend::{DeviceInfo, Handle, Shape, View};
 use crate::element::Scalar;
 use crate::error::{Error, Result};
@@ -32,42 +34,48 @@ pub fn pay<T: Operand>(sizes: Sizes) -> bool {
 
 /// A plan.
 pub struct Warps<H: Handle> {
-    /// `m`, `n`, `k`.
-    sizes: [u32; 3],
+    problem: Problem,
     factors: [Stored<H>; 2],
+    across: [bool; 2],
+    parts: Option<Parts<H>>,
     /// The kernel with its launch; that for factors that start anywhere.
     kernels: [(WarpKernel, Shape); 2],
 }
 
 impl<H: Handle> Warps<H> {
-    /// Plans products of these sizes, by this number of [`WARP_TILES`] or the fastest.
+    /// Plans products of these sizes.
     ///
     /// # Errors
-    /// [`Error::Argument`] for sizes from 2^31 - 512 on, and for types and devices without kernels,
-    /// [`Error::OutOfMemory`] if the device has too little memory for copies of the factors that need one.
-    pub fn new<T: Operand>(device: &H, sizes: Sizes, tile: Option<usize>) -> Result<Self> {
+    /// [`Error::Argument`] for types and devices without kernels and for more blocks than a grid has,
+    /// [`Error::OutOfMemory`] if the device has too little memory for copies of the factors that need one, and for sums
+    /// of parts.
+    pub fn new<T: Operand>(device: &H, problem: Problem, transposed: [bool; 2], forced: Forced) -> Result<Self> {
         let info = device.backend().info();
         let (Some(kernels), true) = (T::WARP_KERNELS, supports(info)) else {
             let what = format!("single warps do not multiply {} on {}", T::DTYPE, info.name);
             return Err(Error::Argument(format!("{what}: use f16, bf16, f32 or i8, on a GPU of sm_80 or later")));
         };
-        let [across_a, across_b] = [sizes.transposed[0], !sizes.transposed[1]];
-        let sizes @ [rows, columns, depth] = for_kernels(sizes)?;
+        let across @ [across_a, across_b] = [transposed[0], !transposed[1]];
+        let choice = forced.choose::<T>(&WARP_TILES, &problem, info);
+        let parts = Parts::new(device, &problem, choice.part, kernels.join)?;
+        let products = parts.as_ref().map_or(problem, |parts| parts.problem(&problem));
         let kernel = |number: usize| {
             let (size, _) = WARP_TILES[number];
-            let blocks = require_grid(tile::count(rows, columns, size), "the product", "multiply in parts")?;
-            let kernel = kernels[number][usize::from(across_a) * 2 + usize::from(across_b)];
+            let blocks = require_grid(tile::count(&products, size), "the product", "multiply in parts")?;
+            let kernel = kernels.products[number][usize::from(across_a) * 2 + usize::from(across_b)];
             Ok((kernel, Shape::linear(blocks, BLOCK).with_shared(size.shared)))
         };
-        let factor = |lines, across| {
-            let multiple = Some(pad::UNIT);
-            Stored::new::<T>(device, &Request { lines, depth, across, tile: 0, turns: false, multiple })
+        let factor = |factor: usize, lines| {
+            let ((count, step), multiple) = (problem.matrices(factor), Some(pad::UNIT));
+            let (depth, across) = (problem.depth, across[factor]);
+            Stored::new::<T>(device, &Request { lines, depth, count, step, across, tile: 0, turns: false, multiple })
         };
-        let fastest = || tile::fastest(&WARP_TILES, rows, columns, info.multiprocessors);
         Ok(Self {
-            sizes,
-            factors: [factor(rows, across_a)?, factor(columns, across_b)?],
-            kernels: [kernel(tile.unwrap_or_else(fastest))?, kernel(WARP_TILES.len() - 1)?],
+            problem,
+            factors: [factor(0, problem.rows)?, factor(1, problem.columns)?],
+            across,
+            kernels: [kernel(choice.tile)?, kernel(WARP_TILES.len() - 1)?],
+            parts,
         })
     }
 
@@ -81,16 +89,47 @@ impl<H: Handle> Warps<H> {
         epilogue: Parameters<'a>,
         product: View<'a, O, H>,
     ) -> Vec<Launch<'a>> {
-        let Parameters { how, alpha, beta, addend, vectors: [row_scales, column_scales, bias] } = epilogue;
-        let ([stored_a, stored_b], [rows, columns, depth]) = (&self.factors, self.sizes);
+        let [stored_a, stored_b] = &self.factors;
         let copies = [stored_a.prepare(a, Copies::Mma), stored_b.prepare(b, Copies::Mma)];
-        let ((a_address, a_pitch), (b_address, b_pitch)) =
-            (stored_a.place::<T>(a.address()), stored_b.place::<T>(b.address()));
-        let bit = |address: u64, bit: u32| if address.is_multiple_of(16) { 0 } else { bit };
-        let unaligned = bit(a_address, A_UNALIGNED) | bit(b_address, B_UNALIGNED);
+        let places = [stored_a.place::<T>(a.address()), stored_b.place::<T>(b.address())];
+        let (written, out) = match &self.parts {
+            Some(parts) => (parts.sums.writes(), parts.sums.address()),
+            None => (product.writes(), product.address()),
+        };
+        // SAFETY: the caller upholds this function's contract; the sums of parts have room.
+        let launch = unsafe { self.products::<T>(places, epilogue, out) };
+        let launch = launch.using([a.reads(), b.reads(), written]);
+        let read = self.factors.iter().filter_map(Stored::copy);
+        let launch = read.fold(launch, |launch, copy| launch.using([copy.reads()]));
+        // SAFETY: the launch before writes the sums; the rest is this function's contract.
+        let join = self.parts.as_ref().map(|parts| unsafe { parts.prepare(&self.problem, epilogue, product) });
+        copies.into_iter().flatten().chain([launch]).chain(join).collect()
+    }
+
+    /// The launch that multiplies the factors at these places.
+    ///
+    /// # Safety
+    /// The matrices are there, and at `out` room for the products, or the sums of their parts.
+    unsafe fn products<'a, T: Operand>(&self, [a, b]: [Place; 2], epilogue: Parameters<'a>, out: u64) -> Launch<'a> {
+        let Problem { rows, columns, depth, .. } = self.problem;
+        let (epilogue, part, [mut a_step, mut b_step, out_step]) = match &self.parts {
+            Some(parts) => (Parameters::of_sums(), parts.part, parts.problem(&self.problem).steps),
+            None => (epilogue, 0, [a.step, b.step, self.problem.steps[2]]),
+        };
+        if self.parts.is_some() {
+            // The next part of a factor that lies across the depth is some rows further on, of another some elements.
+            let step = |across, pitch: u32| u64::from(part) * if across { u64::from(pitch) } else { 1 };
+            [a_step, b_step] = [step(self.across[0], a.pitch), step(self.across[1], b.pitch)];
+        }
+        let size = size_of::<T>() as u64;
+        let bit = |place: &Place, step: u64, bit: u32| {
+            if place.address.is_multiple_of(16) && (step * size).is_multiple_of(16) { 0 } else { bit }
+        };
+        let unaligned = bit(&a, a_step, A_UNALIGNED) | bit(&b, b_step, B_UNALIGNED);
         let (kernel, shape) = self.kernels[usize::from(unaligned != 0)];
-        // SAFETY: the views borrow the memory, of which these are the bytes; so does the plan its copies.
-        let (on_a, on_b, out) = unsafe { (Ptr::new(a_address), Ptr::new(b_address), PtrMut::new(product.address())) };
+        let Parameters { how, alpha, beta, addend, vectors: [row_scales, column_scales, bias] } = epilogue;
+        // SAFETY: by contract the matrices are there.
+        let (on_a, on_b, out) = unsafe { (Ptr::new(a.address), Ptr::new(b.address), PtrMut::new(out)) };
         let call = kernel(
             on_a,
             on_b,
@@ -98,8 +137,10 @@ impl<H: Handle> Warps<H> {
             rows,
             columns,
             depth,
-            a_pitch,
-            b_pitch,
+            a.pitch,
+            b.pitch,
+            part,
+            [a_step, b_step, out_step],
             how | unaligned,
             alpha,
             beta,
@@ -110,9 +151,6 @@ impl<H: Handle> Warps<H> {
         );
         // SAFETY: by contract the matrices have the plan's sizes, the launches before write the copies; grid, block and
         // shared memory are the kernel's.
-        let launch = unsafe { Launch::new(call, shape) }.using([a.reads(), b.reads(), product.writes()]);
-        let read = self.factors.iter().filter_map(Stored::copy);
-        let launch = read.fold(launch, |launch, copy| launch.using([copy.reads()]));
-        copies.into_iter().flatten().chain([launch]).collect()
+        unsafe { Launch::new(call, shape) }
     }
 }

@@ -7,6 +7,9 @@ pub trait Sum: warpgroup::Sum + 'static {
     /// The sum of nothing.
     const ZERO: Self;
 
+    /// The sum of both; of i32 it wraps.
+    fn plus(self, other: Self) -> Self;
+
     /// The nearest f32.
     fn float(self) -> f32;
 
@@ -17,6 +20,10 @@ pub trait Sum: warpgroup::Sum + 'static {
 impl Sum for f32 {
     const ZERO: Self = 0.0;
 
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self + other
+    }
     #[inline(always)]
     fn float(self) -> f32 {
         self
@@ -30,6 +37,10 @@ impl Sum for f32 {
 impl Sum for i32 {
     const ZERO: Self = 0;
 
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
     #[inline(always)]
     fn float(self) -> f32 {
         self as f32

@@ -9,6 +9,7 @@
 //! tensor maps); NVIDIA's "Parallel Thread Execution" (wgmma, tensor maps).
 
 pub mod epilogue;
+pub mod join;
 pub mod pad;
 pub mod problem;
 pub mod product;

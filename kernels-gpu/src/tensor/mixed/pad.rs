@@ -1,4 +1,4 @@
-//! Copies a matrix so that its rows start at multiples of 128 bytes: tensor maps want 16, and copies of boxes with rows
+//! Copies matrices so that their rows start at multiples of 128 bytes: tensor maps want 16, and copies of boxes with rows
 //! of whole cache lines take half the time.
 
 use super::ring::ROW;
@@ -14,14 +14,22 @@ pub const UNIT: u32 = 16;
 /// Bytes of which a row of the copy has a multiple.
 pub const LINE: u32 = ROW;
 
-/// Copies `rows` rows of `columns` elements, and fills each with zeros up to a multiple of [`LINE`] bytes.
+/// Copies `count` matrices, `step` elements apart, of `rows` rows of `columns` elements, and fills each row with zeros
+/// up to a multiple of [`LINE`] bytes. The copies follow each other without gaps.
 ///
 /// # Safety
 /// Whole warps, any number of blocks; `from` has the rows, and `to` room for the longer ones, which overlap nothing.
 #[kernel(for T in [u8, u16, u32], launch_bounds(BLOCK))]
-pub unsafe fn tensor_pad<T: Copy + Into<u32>>(from: *const T, to: *mut u128, rows: u32, columns: u32) {
+pub unsafe fn tensor_pad<T: Copy + Into<u32>>(
+    from: *const T,
+    to: *mut u128,
+    count: u32,
+    step: u64,
+    rows: u32,
+    columns: u32,
+) {
     // SAFETY: this kernel has the same contract.
-    unsafe { copy_rows(from, to, rows, columns) };
+    unsafe { copy_rows(from, to, [count, rows, columns], step) };
 }
 
 /// What [`tensor_pad`] does.
@@ -29,13 +37,20 @@ pub unsafe fn tensor_pad<T: Copy + Into<u32>>(from: *const T, to: *mut u128, row
 /// # Safety
 /// That of [`tensor_pad`].
 #[inline(always)]
-pub unsafe fn copy_rows<T: Copy + Into<u32>>(from: *const T, to: *mut u128, rows: u32, columns: u32) {
+pub unsafe fn copy_rows<T: Copy + Into<u32>>(
+    from: *const T,
+    to: *mut u128,
+    [count, rows, columns]: [u32; 3],
+    step: u64,
+) {
     let (size, width) = (size_of::<T>() as u32, UNIT / size_of::<T>() as u32);
     let units = columns.div_ceil(LINE / size) * (LINE / UNIT);
-    let mut row = thread::block_idx_x();
-    while row < rows {
-        let (from, to) =
-            (from.wrapping_add(row as usize * columns as usize), to.wrapping_add(row as usize * units as usize));
+    // Without `max` the compiler would keep a panic for a division by 0.
+    let each = (rows as usize).max(1);
+    let mut row = thread::block_idx_x() as usize;
+    while row < each * count as usize {
+        let from = from.wrapping_add(row / each * step as usize + row % each * columns as usize);
+        let to = to.wrapping_add(row * units as usize);
         let mut unit = thread::thread_idx_x();
         while unit < units {
             let mut bits = 0_u128;
@@ -51,6 +66,6 @@ pub unsafe fn copy_rows<T: Copy + Into<u32>>(from: *const T, to: *mut u128, rows
             unsafe { to.add(unit as usize).write(bits) };
             unit += thread::block_dim_x();
         }
-        row += thread::grid_dim_x();
+        row += thread::grid_dim_x() as usize;
     }
 }

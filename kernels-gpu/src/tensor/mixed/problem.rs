@@ -1,8 +1,10 @@
 //! What a launch computes: matrices, sizes, bits, and the order of tiles.
 
-use super::accumulator::Accumulator;
-use super::epilogue::Epilogue;
+use super::accumulator::{Accumulator, Sum};
+use super::epilogue::{Epilogue, FINISHED, WIDE};
+use super::precision::Precision;
 use super::ring::ROWS;
+use core::ops::Range;
 use cuda_std::memory::TensorMap;
 
 /// Bit of `how`: without tensor cores, element by element.
@@ -16,6 +18,12 @@ pub const A_ACROSS: u32 = 64;
 
 /// Bit of `how`: there, the second factor is not stored transposed.
 pub const B_ACROSS: u32 = 128;
+
+/// Bit of `how`: all products have the same first factor.
+pub const A_SHARED: u32 = 256;
+
+/// Bit of `how`: all products have the same second factor.
+pub const B_SHARED: u32 = 512;
 
 /// Rows of tiles that are computed together.
 const GROUP: u32 = 16;
@@ -31,8 +39,44 @@ pub struct Problem {
     pub c: TensorMap,
     /// Length of the sums.
     pub k: u32,
-    /// The product.
+    /// How many products of this size there are.
+    pub batch: Batch,
+    /// The first product.
     pub product: Product,
+}
+
+/// Products of one size.
+#[derive(Clone, Copy)]
+pub struct Batch {
+    /// Their number.
+    pub count: u32,
+    /// 0 for products that are whole. Else all are parts of one, which have this length of the sums, one after another;
+    /// the sums of the parts are added later.
+    pub part: u32,
+    /// Elements from one first factor, second factor and product to the next.
+    pub steps: [u64; 3],
+}
+
+/// What is computed at a time: a tile of one of the products.
+pub struct Item {
+    /// The number of the product.
+    pub product: u32,
+    /// First row of the tile.
+    pub row: u32,
+    /// First column.
+    pub column: u32,
+    /// The elements of the depth.
+    pub depth: Range<u32>,
+}
+
+/// The elements of the depth `k` that belong to a product; `part` is that of [`Batch`].
+#[inline(always)]
+pub fn depth(part: u32, product: u32, k: u32) -> Range<u32> {
+    if part == 0 {
+        return 0..k;
+    }
+    let start = product * part;
+    start..k.min(start + part)
 }
 
 /// A product in memory, and how sums become its elements.
@@ -51,16 +95,70 @@ pub struct Product {
 }
 
 impl Problem {
-    /// Tiles along the rows and along the columns.
+    /// Tiles of a product along the rows and along the columns.
     #[inline(always)]
-    pub fn tiles<S: Accumulator>(&self) -> [u32; 2] {
+    fn tiles<S: Accumulator>(&self) -> [u32; 2] {
         [self.product.m.div_ceil(ROWS), self.product.n.div_ceil(S::COLUMNS)]
     }
 
-    /// First row and column of tile `index`: see [`place`].
+    /// Tiles of all products.
     #[inline(always)]
-    pub fn place<S: Accumulator>(&self, index: u32) -> [u32; 2] {
-        place(index, self.tiles::<S>(), [ROWS, S::COLUMNS])
+    pub fn items<S: Accumulator>(&self) -> u32 {
+        let [down, across] = self.tiles::<S>();
+        down * across * self.batch.count
+    }
+
+    /// Tile `index` of all: see [`place`].
+    #[inline(always)]
+    pub fn item<S: Accumulator>(&self, index: u32) -> Item {
+        let [down, across] = self.tiles::<S>();
+        // Without `max` the compiler would keep a panic for a division by 0.
+        let each = (down * across).max(1);
+        let product = index / each;
+        let [row, column] = place(index % each, [down, across], [ROWS, S::COLUMNS]);
+        Item { product, row, column, depth: depth(self.batch.part, product, self.k) }
+    }
+
+    /// The numbers of the factors of a product in their maps.
+    #[inline(always)]
+    pub fn factors(&self, product: u32) -> [u32; 2] {
+        let of = |shared: u32| if self.product.how & shared != 0 { 0 } else { product };
+        [of(A_SHARED), of(B_SHARED)]
+    }
+}
+
+impl Product {
+    /// The product `elements` further on, and its addend.
+    #[inline(always)]
+    pub fn moved(mut self, elements: u64) -> Self {
+        let bytes = elements as usize * if self.how & WIDE != 0 { 4 } else { 2 };
+        self.out = self.out.wrapping_byte_add(bytes);
+        if !self.epilogue.addend.is_null() {
+            self.epilogue.addend = self.epilogue.addend.wrapping_byte_add(bytes);
+        }
+        self
+    }
+
+    /// Finishes and writes the sum of element `index`, in this row and column.
+    ///
+    /// # Safety
+    /// The element is one of the product's, and no other thread writes it.
+    #[inline(always)]
+    pub unsafe fn write<P: Precision>(&self, [row, column]: [u32; 2], index: usize, sum: P::Sum) {
+        let (mut bits, mut number) = (sum.bits(), sum.float());
+        // SAFETY: the caller upholds this function's contract.
+        unsafe {
+            if self.how & FINISHED != 0 {
+                let (scale, column) = (self.epilogue.row(row), self.epilogue.column(column));
+                number = self.epilogue.finish::<P>(sum, scale, column, index, self.how);
+                bits = number.to_bits();
+            }
+            if self.how & WIDE != 0 {
+                self.out.cast::<u32>().add(index).write(bits);
+            } else {
+                self.out.cast::<u16>().add(index).write(P::pack(number, 0.0) as u16);
+            }
+        }
     }
 }
 

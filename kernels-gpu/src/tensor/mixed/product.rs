@@ -9,9 +9,9 @@
 //! - Tiles that are computed at the same time lie close together, so that their factors are found in the L2 cache.
 
 use super::accumulator::{Accumulator, Sum};
-use super::epilogue::{Epilogue, FINISHED, WIDE};
+use super::epilogue::{Epilogue, FINISHED};
 use super::precision::{Bf16, E4m3, F16, Multiply, Precision, S8, Tf32};
-use super::problem::{A_ACROSS, B_ACROSS, BY_ELEMENTS, PLAIN, Problem, Product};
+use super::problem::{A_ACROSS, B_ACROSS, BY_ELEMENTS, Batch, Item, PLAIN, Problem, Product};
 use super::ring::{ROW, ROWS, Ring, WARPGROUPS, shared, stage};
 use super::store::store;
 use crate::position::Position;
@@ -48,21 +48,22 @@ macro_rules! kernels {
         #[doc = concat!("The tile of [`", stringify!($half), "`] and [`", stringify!($along), "`].")]
         pub const $size: Size = size::<Sums<$registers>>();
 
-        /// Multiplies two matrices of `P`, `m` by `k` and `k` by `n`. `A`: the first is stored transposed; `B`: the
-        /// second is not.
+        /// Multiplies `count` pairs of matrices of `P`, `m` by `k` and `k` by `n`. `A`: the first is stored transposed;
+        /// `B`: the second is not. With `part` above 0, the products are parts of one, each with so many of `k`.
         ///
         /// The maps have swizzles of 128 bytes and boxes whose rows have 128 bytes, with 16 rows for C. A factor that
         /// lies along the depth has a box of all its rows in a tile (128 of A, the tile's columns of B), another boxes
-        /// of 64 rows. `a` and `b`, which `how` = [`PLAIN`] takes instead, are the matrices without padding. C has the
-        /// type of the factors, or f32 with [`WIDE`].
+        /// of 64 rows. `a` and `b`, which `how` = [`PLAIN`] takes instead, are the matrices without padding;
+        /// A, B and C with its addend each lie `steps` elements apart. C has the type of the factors, or f32 with [`WIDE`](super::epilogue::WIDE).
         ///
         /// With [`FINISHED`] the sums become `alpha * row_scales[i] * column_scales[j] * sum + beta * addend[i][j] +
         /// bias[j]`, where null pointers stand for parameters that change nothing.
         ///
         /// # Safety
-        /// [`BLOCK`] threads, any number of blocks; the maps describe matrices of these sizes, and `out` has room for
-        /// `m * n` elements, the map's, which overlap nothing but, exactly, the addend. The other pointers are null or
-        /// have their elements. Without [`PLAIN`]: a GPU of sm_90, and the tile's dynamic shared memory; with it, no
+        /// [`BLOCK`] threads, any number of blocks; the maps describe matrices of these sizes, one if `how` says that it
+        /// is shared, and `out` has room for products of `m * n` elements, the map's, which overlap nothing but,
+        /// exactly, the addend. `part` is a multiple of 128 bytes, or 0, with it both factors are shared, and
+        /// `count * part` is `k` or more, `(count - 1) * part` less. The other pointers are null or have their elements. Without [`PLAIN`]: a GPU of sm_90, and the tile's dynamic shared memory; with it, no
         /// maps are used, but `a` and `b` have their elements.
         #[kernel(for P in [F16, Bf16], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 1))]
         pub unsafe fn $half<P: Multiply<$registers>, const A: bool, const B: bool>(
@@ -75,6 +76,9 @@ macro_rules! kernels {
             m: u32,
             n: u32,
             k: u32,
+            count: u32,
+            part: u32,
+            steps: [u64; 3],
             how: u32,
             alpha: f32,
             beta: f32,
@@ -85,14 +89,15 @@ macro_rules! kernels {
         ) {
             let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
             let product = Product { out, m, n, how, epilogue };
-            let problem = Problem { a: a_map, b: b_map, c: c_map, k, product };
+            let batch = Batch { count, part, steps };
+            let problem = Problem { a: a_map, b: b_map, c: c_map, k, batch, product };
             // SAFETY: this kernel has the same contract.
             unsafe { run::<P, $registers, A, B>(&problem, a, b) };
         }
 
-        /// Multiplies two matrices of `P`, `m` by `k` and `k` by `n`, the second stored transposed; with [`PLAIN`],
-        /// both as `how` says. C is f32, of bytes i32; of floats of 8 bits it is bf16 without [`WIDE`], and with
-        /// [`FINISHED`] of bytes, too.
+        /// Multiplies pairs of matrices of `P`, `m` by `k` and `k` by `n`, the second stored transposed; with
+        /// [`PLAIN`], both as `how` says. C is f32, of bytes i32; of floats of 8 bits it is bf16 without
+        /// [`WIDE`](super::epilogue::WIDE), and with [`FINISHED`] of bytes, too.
         ///
         /// # Safety
         #[doc = concat!("That of [`", stringify!($half), "`].")]
@@ -107,6 +112,9 @@ macro_rules! kernels {
             m: u32,
             n: u32,
             k: u32,
+            count: u32,
+            part: u32,
+            steps: [u64; 3],
             how: u32,
             alpha: f32,
             beta: f32,
@@ -117,7 +125,8 @@ macro_rules! kernels {
         ) {
             let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
             let product = Product { out, m, n, how, epilogue };
-            let problem = Problem { a: a_map, b: b_map, c: c_map, k, product };
+            let batch = Batch { count, part, steps };
+            let problem = Problem { a: a_map, b: b_map, c: c_map, k, batch, product };
             // SAFETY: this kernel has the same contract.
             unsafe { run::<P, $registers, false, false>(&problem, a, b) };
         }
@@ -173,17 +182,21 @@ unsafe fn run<P: Multiply<R>, const R: usize, const A: bool, const B: bool>(
 /// That of [`tensor_half_256`] with [`PLAIN`].
 #[inline(always)]
 unsafe fn plain<P: Precision>(problem: &Problem, a: *const P::Bits, b: *const P::Bits, across: [bool; 2]) {
-    let Product { out, how, epilogue, .. } = problem.product;
-    let (m, n, depth) = (problem.product.m as usize, problem.product.n as usize, problem.k as usize);
+    let Problem { k, batch, product, .. } = problem;
+    let Product { m, n, how, .. } = *product;
+    let (m, n, depth) = (m as usize, n as usize, *k as usize);
     let across = [across[0] || how & A_ACROSS != 0, across[1] || how & B_ACROSS != 0];
     // Without `max` the compiler would keep a panic for a division by 0.
-    let columns = n.max(1);
+    let (columns, each) = (n.max(1), (m * n).max(1));
     let mut i = thread::global_index();
-    while i < m * columns {
-        let (row, column) = (i / columns, i % columns);
+    while i < each * batch.count as usize {
+        let (number, index) = (i / each, i % each);
+        let [a_first, b_first, out_first] = batch.steps.map(|step| number * step as usize);
+        let (row, column) = (index / columns, index % columns);
         // Start, and distance from one of the depth to the next.
         let (a_start, along_a) = if across[0] { (row, m) } else { (row * depth, 1) };
         let (b_start, along_b) = if across[1] { (column, n) } else { (column * depth, 1) };
+        let (a, b) = (a.wrapping_add(a_first), b.wrapping_add(b_first));
         let (mut sum, mut at) = (P::Sum::ZERO, 0);
         while at < depth {
             // SAFETY: both elements are inside their matrices.
@@ -191,21 +204,8 @@ unsafe fn plain<P: Precision>(problem: &Problem, a: *const P::Bits, b: *const P:
             sum = P::multiply_add(x, y, sum);
             at += 1;
         }
-        let mut bits = sum.bits();
-        let mut number = sum.float();
-        // SAFETY: the element is inside the product.
-        unsafe {
-            if how & FINISHED != 0 {
-                let (scale, column) = (epilogue.row(row as u32), epilogue.column(column as u32));
-                number = epilogue.finish::<P>(sum, scale, column, i, how);
-                bits = number.to_bits();
-            }
-            if how & WIDE != 0 {
-                out.cast::<u32>().add(i).write(bits);
-            } else {
-                out.cast::<u16>().add(i).write(P::pack(number, 0.0) as u16);
-            }
-        }
+        // SAFETY: the element is inside the product, and this thread's.
+        unsafe { product.moved(out_first as u64).write::<P>([row as u32, column as u32], index, sum) };
         i += thread::grid_stride();
     }
 }
@@ -218,13 +218,14 @@ unsafe fn plain<P: Precision>(problem: &Problem, a: *const P::Bits, b: *const P:
 unsafe fn fill<P: Precision, S: Accumulator, const A: bool, const B: bool>(problem: &Problem, ring: Ring<S>) {
     /// Bytes of a box of 64 by 64.
     const BOX: u32 = 64 * ROW;
-    let [down, across] = problem.tiles::<S>();
+    let items = problem.items::<S>();
     let mut position = Position::FIRST;
-    let mut tile = thread::block_idx_x();
-    while tile < down * across {
-        let [row, column] = problem.place::<S>(tile);
-        let mut k = 0;
-        while k < problem.k {
+    let mut index = thread::block_idx_x();
+    while index < items {
+        let Item { product, row, column, depth } = problem.item::<S>(index);
+        let [of_a, of_b] = problem.factors(product);
+        let mut k = depth.start;
+        while k < depth.end {
             let (a, b, full) = (ring.a(position.stage), ring.b(position.stage), ring.full(position.stage));
             // SAFETY: after the wait, which the first round passes at once, no warpgroup reads the stage any more. The
             // boxes have the announced bytes.
@@ -232,24 +233,24 @@ unsafe fn fill<P: Precision, S: Accumulator, const A: bool, const B: bool>(probl
                 ring.empty(position.stage).wait(position.parity ^ 1);
                 full.arrive_expecting(stage::<S>());
                 if A {
-                    problem.a.copy_in(a, [row, k], full);
-                    problem.a.copy_in(a.add(BOX), [row + 64, k], full);
+                    problem.a.copy_in(a, [row, k, of_a], full);
+                    problem.a.copy_in(a.add(BOX), [row + 64, k, of_a], full);
                 } else {
-                    problem.a.copy_in(a, [k, row], full);
+                    problem.a.copy_in(a, [k, row, of_a], full);
                 }
                 if B {
                     unroll!(part < (S::COLUMNS / 64) as usize => {
                         let part = part as u32;
-                        problem.b.copy_in(b.add(part * BOX), [column + part * 64, k], full);
+                        problem.b.copy_in(b.add(part * BOX), [column + part * 64, k, of_b], full);
                     });
                 } else {
-                    problem.b.copy_in(b, [k, column], full);
+                    problem.b.copy_in(b, [k, column, of_b], full);
                 }
             }
             position.advance(S::STAGES);
             k += P::DEPTH;
         }
-        tile += thread::grid_dim_x();
+        index += thread::grid_dim_x();
     }
 }
 
@@ -271,33 +272,32 @@ unsafe fn multiply<P: Multiply<R>, const R: usize, const A: bool, const B: bool>
             unsafe { ring.empty(stage).arrive() };
         }
     };
-    let [down, across] = problem.tiles::<P::Sums>();
+    let items = problem.items::<P::Sums>();
     let (mut position, mut copy) = (Position::FIRST, 0);
-    let mut tile = thread::block_idx_x();
-    while tile < down * across {
+    let mut index = thread::block_idx_x();
+    while index < items {
+        let Item { product, row, column, depth } = problem.item::<P::Sums>(index);
         let mut sums = P::Sums::zero();
-        let mut k = 0;
-        while k < problem.k {
+        let mut k = depth.start;
+        while k < depth.end {
             // SAFETY: the whole warpgroup is here, and the stage is full after the wait.
             unsafe {
                 ring.full(position.stage).wait(position.parity);
                 products::<P, R, A, B>(&mut sums, ring, position.stage, warpgroup);
                 wait_but::<1>();
             }
-            release(position.previous(P::Sums::STAGES), k > 0);
+            release(position.previous(P::Sums::STAGES), k > depth.start);
             position.advance(P::Sums::STAGES);
             k += P::DEPTH;
         }
         // SAFETY: the whole warpgroup is here.
         unsafe { sums.wait() };
-        release(position.previous(P::Sums::STAGES), k > 0);
-        let [row, column] = problem.place::<P::Sums>(tile);
-        let row = row + warp * 16;
+        release(position.previous(P::Sums::STAGES), k > depth.start);
         // SAFETY: the whole warp is here; by contract of the kernel there is room for the product.
         unsafe {
-            store::<P, P::Sums>(problem, &sums, ring, warp, &mut copy, [column, row]);
+            store::<P, P::Sums>(problem, &sums, ring, warp, &mut copy, [column, row + warp * 16, product]);
         }
-        tile += thread::grid_dim_x();
+        index += thread::grid_dim_x();
     }
     // Shared memory stays until the last stores have read it.
     wait_copies_read::<0>();

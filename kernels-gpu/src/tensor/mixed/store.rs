@@ -15,8 +15,8 @@ const COLUMNS: u32 = 64;
 /// Stores a warp's 16 rows.
 ///
 /// # Safety
-/// The whole warp calls it; `warp` is its number among those that multiply, and `copy` that of its room. The product
-/// has room.
+/// The whole warp calls it; `warp` is its number among those that multiply, and `copy` that of its room. The product,
+/// which has this number, has room.
 #[inline(always)]
 pub unsafe fn store<P: Precision, S: Accumulator<Sum = P::Sum>>(
     problem: &Problem,
@@ -24,10 +24,10 @@ pub unsafe fn store<P: Precision, S: Accumulator<Sum = P::Sum>>(
     ring: Ring<S>,
     warp: u32,
     copy: &mut u32,
-    [column, row]: [u32; 2],
+    [column, row, number]: [u32; 3],
 ) {
     let lane = warp::lane_id();
-    let Problem { product, .. } = problem;
+    let product = &problem.product.moved(u64::from(number) * problem.batch.steps[2]);
     let finished = product.how & FINISHED != 0;
     let wide = P::WIDE || finished || product.how & WIDE != 0;
     let across = if wide { COLUMNS / 2 } else { COLUMNS };
@@ -51,11 +51,19 @@ pub unsafe fn store<P: Precision, S: Accumulator<Sum = P::Sum>>(
                     }
                 });
             }
-            if finished {
+            if product.how & BY_ELEMENTS == 0 && !finished {
+                fence_copies();
                 warp::sync_warp(warp::ALL);
-                finish::<P>(product, room, place, lane);
+                if lane == 0 {
+                    problem.c.copy_out(room, [place[0], place[1], number]);
+                }
             } else {
-                put(problem, room, place, lane);
+                warp::sync_warp(warp::ALL);
+                if finished {
+                    finish::<P>(product, room, place, lane);
+                } else {
+                    copy_elements(product, room, place, lane);
+                }
             }
         }
         part += 1;
@@ -117,27 +125,6 @@ unsafe fn write_wide<S: Accumulator>(sums: &S, first: usize, room: SharedAddress
             row.add(place * 16 + 8 * ROW).store(pair(2));
         }
     });
-}
-
-/// Stores a box: by the map of C, or element by element, if its rows do not start at multiples of 16 bytes.
-///
-/// # Safety
-/// The whole warp calls it after it has written the box.
-#[inline(always)]
-unsafe fn put(problem: &Problem, room: SharedAddress, [column, row]: [u32; 2], lane: u32) {
-    // SAFETY: the caller upholds this function's contract.
-    unsafe {
-        if problem.product.how & BY_ELEMENTS == 0 {
-            fence_copies();
-            warp::sync_warp(warp::ALL);
-            if lane == 0 {
-                problem.c.copy_out(room, [column, row]);
-            }
-        } else {
-            warp::sync_warp(warp::ALL);
-            copy_elements(&problem.product, room, [column, row], lane);
-        }
-    }
 }
 
 /// Copies a box from shared memory to the product, four bytes of each row by each lane.

@@ -1,4 +1,4 @@
-//! Copies a matrix that lies across the depth to one that lies along it, with rows of whole cache lines: tensor cores
+//! Copies matrices that lie across the depth to such that lie along it, with rows of whole cache lines: tensor cores
 //! read all factors but those of 16 bits along the depth only.
 
 use super::pad::LINE;
@@ -18,23 +18,27 @@ const PITCH: u32 = SIDE + 1;
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u32>; (SIDE * PITCH) as usize] = [MaybeUninit::uninit(); (SIDE * PITCH) as usize];
 
-/// Writes the transposed of `from`, which has `rows` rows of `columns` elements, to rows that are a multiple of
-/// [`LINE`] bytes long.
+/// Writes the transposed of `count` matrices, `step` elements apart, of `rows` rows of `columns` elements, to rows that
+/// are a multiple of [`LINE`] bytes long. The copies follow each other without gaps.
 ///
 /// # Safety
-/// [`BLOCK`] threads, any number of blocks; `from` has the elements, and `to` room for `columns` of the longer rows,
-/// which overlap nothing.
+/// [`BLOCK`] threads, any number of blocks; `from` has the elements, and `to` room for `columns` of the longer rows
+/// for each, which overlap nothing.
 #[kernel(for T in [u8, u32], launch_bounds(BLOCK))]
-pub unsafe fn tensor_turn<T: Copy>(from: *const T, to: *mut T, rows: u32, columns: u32) {
+pub unsafe fn tensor_turn<T: Copy>(from: *const T, to: *mut T, count: u32, step: u64, rows: u32, columns: u32) {
     let pitch = rows.next_multiple_of(LINE / size_of::<T>() as u32) as usize;
     let (down, across) = (rows.div_ceil(SIDE), columns.div_ceil(SIDE));
     let elements = (&raw mut ELEMENTS).cast::<u32>();
     let slot = |row: u32, column: u32| elements.wrapping_add((row * PITCH + column) as usize).cast::<T>();
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
-    let mut tile = thread::block_idx_x();
-    while tile < down * across {
-        // Without `max` the compiler would keep a panic for a division by 0.
-        let (first_row, first_column) = (tile / across.max(1) * SIDE, tile % across.max(1) * SIDE);
+    // Without `max` the compiler would keep panics for divisions by 0.
+    let (each, across) = ((down * across).max(1), across.max(1));
+    let mut index = thread::block_idx_x();
+    while index < each * count {
+        let (matrix, tile) = ((index / each) as usize, index % each);
+        let (from, to) =
+            (from.wrapping_add(matrix * step as usize), to.wrapping_add(matrix * columns as usize * pitch));
+        let (first_row, first_column) = (tile / across * SIDE, tile % across * SIDE);
         let mut i = warp;
         while i < SIDE {
             let mut j = lane;
@@ -63,6 +67,6 @@ pub unsafe fn tensor_turn<T: Copy>(from: *const T, to: *mut T, rows: u32, column
             i += BLOCK / 32;
         }
         thread::sync_threads();
-        tile += thread::grid_dim_x();
+        index += thread::grid_dim_x();
     }
 }

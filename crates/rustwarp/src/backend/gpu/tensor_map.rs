@@ -19,19 +19,20 @@ impl Current<'_> {
             64 => sys::CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
             _ => sys::CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
         };
+        let [columns, rows] = layout.block;
         let mut map = sys::CUtensorMap { opaque: [0; 16] };
-        // SAFETY: the map has room for the result, and the arrays have an element for each of the two dimensions (the
+        // SAFETY: the map has room for the result, and the arrays have an element for each of the three dimensions (the
         // strides one less).
         let result = unsafe {
             sys::cuTensorMapEncodeTiled(
                 &mut map,
                 number(layout.dtype),
-                2,
+                3,
                 layout.address,
                 layout.sizes.as_ptr(),
-                &layout.stride,
-                layout.block.as_ptr(),
-                [1; 2].as_ptr(),
+                layout.strides.as_ptr(),
+                [columns, rows, 1].as_ptr(),
+                [1; 3].as_ptr(),
                 0,
                 swizzle,
                 sys::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,

@@ -9,9 +9,10 @@ use ptx_sim::tensor::Element;
 /// Makes a tensor map: see [`Backend::tensor_map`](crate::backend::Backend::tensor_map).
 pub(in crate::backend) fn tensor_map(layout: &TensorLayout) -> Result<TensorMap> {
     let element = Element::of(number(layout.dtype));
-    let TensorLayout { address, sizes, stride, block, swizzle, .. } = *layout;
+    let TensorLayout { address, sizes, strides, block: [columns, rows], swizzle, .. } = *layout;
+    let block = [columns, rows, 1];
     let made = element
-        .map(|element| ptx_sim::TensorMap::tiled(element, address, &sizes, &[stride], &block, &[], swizzle.into()));
+        .map(|element| ptx_sim::TensorMap::tiled(element, address, &sizes, &strides, &block, &[], swizzle.into()));
     let map = made.transpose().map_err(|error| Error::Argument(error.to_string()))?;
     let bytes = map.ok_or_else(|| Error::Argument(format!("no tensor map has {}", layout.dtype)))?.encode();
     let word = |i: usize| std::array::from_fn(|at| bytes[i * 8 + at]);
