@@ -49,14 +49,14 @@ void run_narrow(const Request& request, cudaDataType type, cudaDataType product,
     // MxNxK, BxMxNxK for a batch, or one number for a cube.
     std::vector<size_t> sides(request.size.begin(), request.size.end());
     bool batch = sides.size() > 3;
-    size_t count = batch ? sides[0] : 1;
+    size_t products = batch ? sides[0] : 1;
     if (batch) sides.erase(sides.begin());
     size_t m = sides.at(0), n = sides.size() > 2 ? sides[1] : m, k = sides.size() > 2 ? sides[2] : m;
     bool turned_a = request.flag("transpose-a"), turned_b = request.flag("transpose-b");
-    T *a = request.generate<T>(count * m * k, 0), *b = request.generate<T>(count * k * n, 1);
+    T *a = request.generate<T>(products * m * k, 0), *b = request.generate<T>(products * k * n, 1);
     O* c;
     void* workspace;
-    CHECK(cudaMalloc(&c, std::max<size_t>(count * m * n, 1) * sizeof(O)));
+    CHECK(cudaMalloc(&c, std::max<size_t>(products * m * n, 1) * sizeof(O)));
     CHECK(cudaMalloc(&workspace, WORKSPACE));
     cublasLtHandle_t handle;
     check(cublasLtCreate(&handle));
@@ -75,7 +75,7 @@ void run_narrow(const Request& request, cudaDataType type, cudaDataType product,
     check(cublasLtMatrixLayoutCreate(&layout_a, type, turned_a ? m : k, turned_a ? k : m, turned_a ? m : k));
     check(cublasLtMatrixLayoutCreate(&layout_c, product, n, m, n));
     auto repeat = [&](cublasLtMatrixLayout_t layout, size_t step) {
-        int32_t matrices = (int32_t)count;
+        int32_t matrices = (int32_t)products;
         int64_t apart = (int64_t)step;
         check(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &matrices, sizeof matrices));
         check(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &apart, sizeof apart));
@@ -114,8 +114,8 @@ void run_narrow(const Request& request, cudaDataType type, cudaDataType product,
     }
     const char* dtype = product == CUDA_R_32I ? "i32" : product == CUDA_R_16F ? "f16" : product == CUDA_R_16BF ? "bf16" : "f32";
     std::vector<size_t> shape = {m, n};
-    if (batch) shape.insert(shape.begin(), count);
-    measure(request, "cuBLAS", count * ((m * k + k * n) * sizeof(T) + m * n * sizeof(O)), c, shape, dtype, [&] { run(best); });
+    if (batch) shape.insert(shape.begin(), products);
+    measure(request, "cuBLAS", products * ((m * k + k * n) * sizeof(T) + m * n * sizeof(O)), c, shape, dtype, [&] { run(best); });
 }
 
 int main(int argc, char** argv) {

@@ -8,7 +8,7 @@ use crate::matmul::elements;
 use cuda_std::launch::{Ptr, PtrMut};
 use cuda_std::memory::TensorMap;
 use kernels_gpu::mma::pad::mma_pad;
-use kernels_gpu::tensor::mixed::{ROW, pad, turn};
+use kernels_gpu::tensor::mixed::{ROW, lines, pad, turn};
 
 /// Blocks that copy a factor: enough to fill any GPU, each with several rows or tiles.
 const COPY_BLOCKS: u64 = 4096;
@@ -54,7 +54,7 @@ pub struct Request {
     pub step: u64,
     /// Whether neighbours in memory belong to different lines.
     pub across: bool,
-    /// Lines of a box of its map; 0 without one.
+    /// Lines of a tile; 0 without a map.
     pub tile: u32,
     /// Whether it is copied to lie along the depth if it lies across.
     pub turns: bool,
@@ -92,7 +92,7 @@ impl<H: Handle> Stored<H> {
             columns,
             count,
             step,
-            box_rows: if across && !turned { ROW / size } else { tile },
+            box_rows: if across && !turned { ROW / size } else { self::lines(tile, lines) },
             copy: copy.transpose()?.map(|memory| Copy { memory, turned }),
         })
     }

@@ -11,7 +11,7 @@ use cuda_std::prelude::*;
 pub const BLOCK: u32 = 256;
 
 /// Parts that a thread reads at once.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 16;
 
 /// Writes the product of `m` by `n` whose `parts` matrices of sums follow each other; sums become its elements as in
 /// [`tensor_half_256`](super::product::tensor_half_256). They are added in the order of the parts.

@@ -22,4 +22,4 @@ pub(crate) mod store;
 
 pub(crate) use accumulator::Sum;
 pub use precision::{Bf16, E4m3, F16, Precision, S8, Tf32};
-pub use ring::{COPY_ROWS, ROW, ROWS};
+pub use ring::{COPY_ROWS, ROW, ROWS, lines};

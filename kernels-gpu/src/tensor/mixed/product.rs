@@ -12,7 +12,7 @@ use super::accumulator::{Accumulator, Sum};
 use super::epilogue::{Epilogue, FINISHED};
 use super::precision::{Bf16, E4m3, F16, Multiply, Precision, S8, Tf32};
 use super::problem::{A_ACROSS, B_ACROSS, BY_ELEMENTS, Batch, Item, PLAIN, Problem, Product};
-use super::ring::{ROW, ROWS, Ring, WARPGROUPS, shared, stage};
+use super::ring::{ROW, ROWS, Ring, WARPGROUPS, lines, shared};
 use super::store::store;
 use crate::position::Position;
 use crate::unroll::unroll;
@@ -52,8 +52,8 @@ macro_rules! kernels {
         /// `B`: the second is not. With `part` above 0, the products are parts of one, each with so many of `k`.
         ///
         /// The maps have swizzles of 128 bytes and boxes whose rows have 128 bytes, with 16 rows for C. A factor that
-        /// lies along the depth has a box of all its rows in a tile (128 of A, the tile's columns of B), another boxes
-        /// of 64 rows. `a` and `b`, which `how` = [`PLAIN`] takes instead, are the matrices without padding;
+        /// lies along the depth has a box of all its rows in a tile ([`lines`] of 128 of A, of the tile's columns of B),
+        /// another boxes of 64 rows. `a` and `b`, which `how` = [`PLAIN`] takes instead, are the matrices without padding;
         /// A, B and C with its addend each lie `steps` elements apart. C has the type of the factors, or f32 with [`WIDE`](super::epilogue::WIDE).
         ///
         /// With [`FINISHED`] the sums become `alpha * row_scales[i] * column_scales[j] * sum + beta * addend[i][j] +
@@ -219,11 +219,17 @@ unsafe fn fill<P: Precision, S: Accumulator, const A: bool, const B: bool>(probl
     /// Bytes of a box of 64 by 64.
     const BOX: u32 = 64 * ROW;
     let items = problem.items::<S>();
+    let Product { m, n, .. } = problem.product;
     let mut position = Position::FIRST;
     let mut index = thread::block_idx_x();
     while index < items {
         let Item { product, row, column, depth } = problem.item::<S>(index);
         let [of_a, of_b] = problem.factors(product);
+        // Boxes beyond the edges are not copied: they would take as long as others.
+        let second = A && row + 64 < m;
+        let bytes_of_a = if A { if second { 2 * BOX } else { BOX } } else { lines(ROWS, m) * ROW };
+        let bytes_of_b =
+            if B { (n - column).div_ceil(64).min(S::COLUMNS / 64) * BOX } else { lines(S::COLUMNS, n) * ROW };
         let mut k = depth.start;
         while k < depth.end {
             let (a, b, full) = (ring.a(position.stage), ring.b(position.stage), ring.full(position.stage));
@@ -231,17 +237,21 @@ unsafe fn fill<P: Precision, S: Accumulator, const A: bool, const B: bool>(probl
             // boxes have the announced bytes.
             unsafe {
                 ring.empty(position.stage).wait(position.parity ^ 1);
-                full.arrive_expecting(stage::<S>());
+                full.arrive_expecting(bytes_of_a + bytes_of_b);
                 if A {
                     problem.a.copy_in(a, [row, k, of_a], full);
-                    problem.a.copy_in(a.add(BOX), [row + 64, k, of_a], full);
+                    if second {
+                        problem.a.copy_in(a.add(BOX), [row + 64, k, of_a], full);
+                    }
                 } else {
                     problem.a.copy_in(a, [k, row, of_a], full);
                 }
                 if B {
                     unroll!(part < (S::COLUMNS / 64) as usize => {
                         let part = part as u32;
-                        problem.b.copy_in(b.add(part * BOX), [column + part * 64, k, of_b], full);
+                        if column + part * 64 < n {
+                            problem.b.copy_in(b.add(part * BOX), [column + part * 64, k, of_b], full);
+                        }
                     });
                 } else {
                     problem.b.copy_in(b, [k, column, of_b], full);
