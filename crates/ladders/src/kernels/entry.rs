@@ -105,6 +105,7 @@ launchers!(A B C D);
 launchers!(A B C D E);
 launchers!(A B C D E G);
 launchers!(A B C D E G H);
+launchers!(A B C D E G H I J);
 launchers!(A B C D E G H I J K);
 launchers!(A B C D E G H I J K L);
 launchers!(A B C D E G H I J K L M);

@@ -63,6 +63,23 @@ impl Batch {
         let too_large = || Error::Argument(format!("{} matrices are too large for memory", self.count));
         Ok([span(0).ok_or_else(too_large)?, span(1).ok_or_else(too_large)?, span(2).ok_or_else(too_large)?])
     }
+
+    /// Elements of all products, which follow each other.
+    ///
+    /// # Errors
+    /// Those of [`Batch::spans`], and [`Error::Argument`] if there are gaps between products, which a new buffer would
+    /// leave uninitialised.
+    pub(crate) fn without_gaps(&self, sizes: Sizes) -> Result<usize> {
+        let ([.., len], [.., span]) = (matrices(sizes)?, self.spans(sizes)?);
+        let step = self.steps[2];
+        if self.count > 1 && step != len {
+            return Err(Error::Argument(format!(
+                "products of {len} elements that start every {step} elements have gaps between them, which a new buffer \
+                 cannot have: choose a step of {len}, or write into memory of yours"
+            )));
+        }
+        Ok(span)
+    }
 }
 
 /// Elements of A, B and a product.
@@ -85,6 +102,16 @@ mod tests {
         assert_eq!(Batch::new(3, [10, 0, 7]).spans(SIZES).expect("no overlap"), [28, 12, 20]);
         assert_eq!(Batch::new(0, [10, 0, 7]).spans(SIZES).expect("no product"), [0; 3]);
         assert_eq!(Batch::SINGLE.spans(SIZES).expect("one product"), [8, 12, 6]);
+    }
+
+    #[test]
+    fn a_new_buffer_has_no_gaps() {
+        let len = |batch: Batch| batch.without_gaps(SIZES);
+        assert_eq!(len(Batch::contiguous(5, SIZES).expect("it is small")).expect("no gap"), 30);
+        assert_eq!(len(Batch::SINGLE).expect("one product"), 6);
+        assert_eq!(len(Batch::new(0, [0, 0, 9])).expect("no product"), 0);
+        let refusal = len(Batch::new(2, [8, 12, 9])).expect_err("there is a gap").to_string();
+        assert!(refusal.contains("every 9 elements"), "{refusal}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Matrix product: `c[i][j] = sum over k of a[i][k] * b[k][j]`, row-major, of any sizes; A and B also stored
-//! transposed.
+//! transposed. A [`Batch`] of products of one size is one launch.
 //!
 //! - *Error bound*: `K * epsilon * sum of |a| |b|`. A product without terms (`K = 0`) is 0.
 //! - *Determinism*: the same bits on every run on devices for which the same tile is chosen.
@@ -65,17 +65,64 @@ pub fn matmul_into<'a, T: Real>(
     Plan::new(product.device(), sizes, None)?.launch([a, b], product)
 }
 
+/// The products of a batch, which follow each other without gaps.
+///
+/// Many small products fill a device that one of them does not; and several products of one A or one B (a step of 0)
+/// read it once.
+///
+/// # Errors
+/// [`Error::Argument`] if the batch leaves gaps between products (see [`matmul_batched_into`]), and the errors of that
+/// function.
+pub fn matmul_batched<'a, T: Real>(
+    a: impl Into<View<'a, T>>,
+    b: impl Into<View<'a, T>>,
+    sizes: Sizes,
+    batch: Batch,
+) -> Result<Buffer<T>> {
+    let (a, b) = (a.into(), b.into());
+    matmul_batched_on(a.device(), a, b, sizes, batch)
+}
+
+/// Writes the products of a batch, without waiting, in the stream of the device of the products. A, B and the products
+/// have [`Batch::spans`] elements. Elements of gaps between products are not written.
+///
+/// # Errors
+/// [`Error::Mismatch`] for memory of another length, [`Error::Argument`] for products that overlap, and for more blocks
+/// than a grid can have, and those of [`matmul()`].
+pub fn matmul_batched_into<'a, T: Real>(
+    a: impl Into<View<'a, T>>,
+    b: impl Into<View<'a, T>>,
+    sizes: Sizes,
+    batch: Batch,
+    products: impl Into<ViewMut<'a, T>>,
+) -> Result<()> {
+    let products = products.into();
+    Plan::batched(products.device(), sizes, batch, None)?.launch([a.into(), b.into()], products)
+}
+
 fn matmul_on<T: Real>(device: &Device, a: View<'_, T>, b: View<'_, T>, sizes: Sizes) -> Result<Buffer<T>> {
     let mut output = device.uninit::<T>(elements(sizes.m, sizes.n)?)?;
     matmul_into(a, b, sizes, &mut output)?;
     Ok(output)
 }
 
+fn matmul_batched_on<T: Real>(
+    device: &Device,
+    a: View<'_, T>,
+    b: View<'_, T>,
+    sizes: Sizes,
+    batch: Batch,
+) -> Result<Buffer<T>> {
+    let mut output = device.uninit::<T>(batch.without_gaps(sizes)?)?;
+    matmul_batched_into(a, b, sizes, batch, &mut output)?;
+    Ok(output)
+}
+
 /// A launcher of a kernel for one storage order of A and B. It is public for the ladders, which list its entry.
 #[doc(hidden)]
-pub type Kernel<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32) -> Call<'a>;
+pub type Kernel<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32, u64, u64, u64) -> Call<'a>;
 
-/// The part of the product that a block computes, with its kernels. [`Real::tiles`] lists them.
+/// The part of a product that a block computes, with its kernels. [`Real::tiles`] lists them.
 pub struct Tile<T: 'static> {
     name: &'static str,
     size: best::Tile,
@@ -144,35 +191,48 @@ impl<T> Tile<T> {
     }
 }
 
-/// A product of matrices of one size, with its tile and launch configuration. It can be launched any number of times.
+/// A product of matrices of one size, or a batch, with its tile and launch configuration. It can be launched any number
+/// of times.
 pub struct Plan<T: 'static, H: Handle = Device> {
     device: H,
-    sizes: Sizes,
+    /// Elements of A, of B and of the product.
+    spans: [usize; 3],
     /// `m`, `n`, `k`.
     for_kernels: [u32; 3],
+    /// Elements from one A, B and product to the next.
+    steps: [u64; 3],
     kernel: Kernel<T>,
     shape: Shape,
 }
 
 impl<T: Real, H: Handle> Plan<T, H> {
-    /// Plans products of these sizes with this tile, or with the tile expected to be fastest among those that fit the
-    /// device: a block for each tile of the product.
+    /// Plans products of these sizes: [`Plan::batched`] for one product.
     ///
     /// # Errors
-    /// [`Error::Argument`] for sizes beyond 2^32 - 1, for a tile that does not fit, if none does, and for more blocks
-    /// than a grid can have.
+    /// Those of [`Plan::batched`].
     pub fn new(device: &H, sizes: Sizes, tile: Option<&Tile<T>>) -> Result<Self> {
+        Self::batched(device, sizes, Batch::SINGLE, tile)
+    }
+
+    /// Plans batches of products of these sizes with this tile, or with the tile expected to be fastest among those
+    /// that fit the device: a block for each tile of each product.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for sizes beyond 2^32 - 1, for a tile that does not fit, if none does, for more blocks than
+    /// a grid can have, and for products that overlap.
+    pub fn batched(device: &H, sizes: Sizes, batch: Batch, tile: Option<&Tile<T>>) -> Result<Self> {
         let (Sizes { m, n, k, transposed }, info) = (sizes, device.backend().info());
         let (Ok(rows), Ok(columns), Ok(depth)) = (u32::try_from(m), u32::try_from(n), u32::try_from(k)) else {
             return Err(Error::Argument(format!(
                 "matmul takes sizes up to 2^32 - 1, not {m}x{n}x{k}: multiply in parts"
             )));
         };
+        let spans = batch.spans(sizes)?;
         let tiles = T::tiles();
         let fitting = tiles.iter().filter(|tile| tile.fits(info));
         let tile = match tile {
             Some(tile) => Some(tile).filter(|tile| tile.fits(info)),
-            None => fastest(fitting, &sizes, info.multiprocessors),
+            None => fastest(fitting, &sizes, &batch, info.multiprocessors),
         };
         let Some(tile) = tile else {
             let shared = info.max_shared;
@@ -180,20 +240,27 @@ impl<T: Real, H: Handle> Plan<T, H> {
                 "matmul needs more shared memory per block than the {shared} bytes of this device"
             )));
         };
-        let blocks = u64::from(rows.div_ceil(tile.size.rows)) * u64::from(columns.div_ceil(tile.size.columns));
-        let grid = require_grid(blocks, &format!("a product of {m}x{n}"), "multiply in parts")?;
+        let tiles = u64::from(rows.div_ceil(tile.size.rows)) * u64::from(columns.div_ceil(tile.size.columns));
+        let blocks = tiles.saturating_mul(batch.count as u64);
+        let what = match batch.count {
+            1 => format!("a product of {m}x{n}"),
+            count => format!("a batch of {count} products of {m}x{n}"),
+        };
+        let grid = require_grid(blocks, &what, "multiply in parts")?;
         // A is turned when it is not transposed, B when it is: see `kernels_gpu::matmul::best`.
         let turned = [usize::from(!transposed[0]), usize::from(transposed[1])];
         Ok(Self {
             device: device.clone(),
-            sizes,
+            spans,
             for_kernels: [rows, columns, depth],
+            steps: batch.steps.map(|step| step as u64),
             kernel: tile.kernels[turned[0]][turned[1]],
             shape: Shape::linear(grid, best::BLOCK).with_shared(tile.size.shared),
         })
     }
 
-    /// The launch that writes the product of A and B. For a product without elements it does nothing.
+    /// The launch that writes the product of A and B, or those of a batch. For products without elements it does
+    /// nothing.
     ///
     /// # Errors
     /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
@@ -203,14 +270,16 @@ impl<T: Real, H: Handle> Plan<T, H> {
         product: impl Into<View<'a, T, H>>,
     ) -> Result<Launch<'a>> {
         let (a, b, product) = (a.into(), b.into(), product.into());
-        let Sizes { m, n, k, .. } = self.sizes;
-        a.require(&self.device, elements(m, k)?, "A")?;
-        b.require(&self.device, elements(k, n)?, "B")?;
-        product.require_output(&self.device, elements(m, n)?, &[a.span(), b.span()])?;
-        let [rows, columns, depth] = self.for_kernels;
-        let call = (self.kernel)(a.slice(a.len()), b.slice(b.len()), product.ptr(), rows, columns, depth);
-        // SAFETY: the matrices have the plan's sizes, the block is the kernel's, every tile has a block, and the shared
-        // memory is the tile's.
+        let [of_a, of_b, of_product] = self.spans;
+        a.require(&self.device, of_a, "A")?;
+        b.require(&self.device, of_b, "B")?;
+        product.require_output(&self.device, of_product, &[a.span(), b.span()])?;
+        let ([m, n, k], [step_a, step_b, step]) = (self.for_kernels, self.steps);
+        let (on_a, on_b) = (a.slice(a.len()), b.slice(b.len()));
+        let call = (self.kernel)(on_a, on_b, product.ptr(), m, n, k, step_a, step_b, step);
+        // SAFETY: the operands have the matrices of all products of the batch, whose products do not overlap (see
+        // `Batch::spans`), the block is the kernel's, every tile of each product has a block, and the shared memory is
+        // the tile's.
         let launch = unsafe { Launch::new(call, self.shape) };
         Ok(launch.using([a.reads(), b.reads(), product.writes()]))
     }
@@ -245,15 +314,20 @@ pub(crate) fn elements(rows: usize, columns: usize) -> Result<usize> {
 fn fastest<'v, T: Real>(
     allowed: impl DoubleEndedIterator<Item = &'v Tile<T>> + Clone,
     sizes: &Sizes,
+    batch: &Batch,
     multiprocessors: u32,
 ) -> Option<&'v Tile<T>> {
     let Sizes { m, n, transposed, .. } = *sizes;
     let time = |tile: &Tile<T>| {
         let best::Tile { rows, columns, .. } = tile.size;
-        let blocks = (m.div_ceil(rows as usize) * n.div_ceil(columns as usize)) as f64;
+        let tiles = (m.div_ceil(rows as usize) * n.div_ceil(columns as usize)) as f64;
+        let blocks = tiles * batch.count as f64;
         (blocks / f64::from(multiprocessors)).ceil() * f64::from(rows * columns) / tile.speed
     };
-    let odd = transposed[0] && !m.is_multiple_of(T::WIDTH) || !transposed[1] && !n.is_multiple_of(T::WIDTH);
+    // Only factors that are not turned are copied in runs.
+    let step = |factor: usize| if batch.count > 1 { batch.steps[factor] } else { 0 };
+    let off = |length: usize, factor| !(length.is_multiple_of(T::WIDTH) && step(factor).is_multiple_of(T::WIDTH));
+    let odd = transposed[0] && off(m, 0) || !transposed[1] && off(n, 1);
     let fast = allowed.clone().filter(|tile| tile.size.any || !odd);
     fast.min_by(|a, b| time(a).total_cmp(&time(b))).or_else(|| allowed.clone().next_back())
 }
@@ -272,5 +346,50 @@ impl Device {
         let (a, b) = (a.into(), b.into());
         a.require_on(self, "A")?;
         matmul_on(self, a, b, sizes)
+    }
+
+    /// [`matmul_batched`] of buffers of this device.
+    ///
+    /// # Errors
+    /// Those of [`matmul_batched()`].
+    pub fn matmul_batched<'a, T: Real>(
+        &self,
+        a: impl Into<View<'a, T>>,
+        b: impl Into<View<'a, T>>,
+        sizes: Sizes,
+        batch: Batch,
+    ) -> Result<Buffer<T>> {
+        let (a, b) = (a.into(), b.into());
+        a.require_on(self, "A")?;
+        matmul_batched_on(self, a, b, sizes, batch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(sizes: Sizes, batch: Batch) -> &'static str {
+        let tiles = f32::tiles();
+        fastest(tiles.iter(), &sizes, &batch, 132).expect("a tile").name()
+    }
+
+    #[test]
+    fn the_tile_is_chosen_for_the_blocks_of_all_products() {
+        let sizes = Sizes { m: 256, n: 256, k: 64, ..Sizes::default() };
+        assert_eq!(chosen(sizes, Batch::SINGLE), "tiny");
+        assert_eq!(chosen(sizes, Batch::contiguous(660, sizes).expect("it is small")), "large");
+        // Products smaller than a tile do not fill larger ones.
+        let sizes = Sizes { m: 64, n: 64, ..sizes };
+        assert_eq!(chosen(sizes, Batch::contiguous(1024, sizes).expect("it is small")), "tiny");
+    }
+
+    #[test]
+    fn matrices_off_16_byte_boundaries_exclude_the_tiles_that_need_them() {
+        let sizes = Sizes { m: 256, n: 256, k: 64, ..Sizes::default() };
+        assert_eq!(chosen(sizes, Batch::new(660, [1 << 14, (1 << 14) + 1, 1 << 16])), "small");
+        // A is turned on its way, element by element.
+        assert_eq!(chosen(sizes, Batch::new(660, [(1 << 14) + 1, 1 << 14, 1 << 16])), "large");
+        assert_eq!(chosen(sizes, Batch::new(1, [0, 1, 0])), chosen(sizes, Batch::SINGLE));
     }
 }

@@ -11,7 +11,7 @@
 //! - A tile at the edge is moved inside the product, and the partial tile of the depth comes first, so the main loop
 //!   needs no bounds tests. A product smaller than a tile is computed by a plain loop.
 //! - Blocks cover the product in bands, so that those that run together share their rows and columns in the L2
-//!   cache.
+//!   cache. The products of a batch follow each other, so that many small ones fill the device.
 //! - Small products need more and smaller tiles to fill the device; groups of threads then share the depth of a tile
 //!   (`SLICES`).
 //!
@@ -87,11 +87,13 @@ macro_rules! tile {
             any: $any,
         };
 
-        /// Multiplies two matrices; A is turned on its way when it is not stored transposed, B when it is.
+        /// Multiplies matrices, product `i` those that start at elements `i * a_step` and `i * b_step`, to `i * c_step`;
+        /// A is turned on its way when it is not stored transposed, B when it is.
         ///
         /// # Safety
-        /// `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and overlaps neither; `THREADS` threads, one
-        /// block per tile, and the tile's shared memory.
+        /// Every product's A has `m * k` elements in `a`, its B `k * n` in `b`, and `c` room for its `m * n`, which
+        /// overlap neither those of other products nor `a` and `b`; `THREADS` threads, one block per tile of each
+        /// product, and the tile's shared memory.
         #[kernel(for T in [$t], for TURN_A in [false, true], for TURN_B in [false, true])]
         pub unsafe fn $kernel<T: Factor, const TURN_A: bool, const TURN_B: bool>(
             a: &[T],
@@ -100,10 +102,14 @@ macro_rules! tile {
             m: u32,
             n: u32,
             k: u32,
+            a_step: u64,
+            b_step: u64,
+            c_step: u64,
         ) {
+            let (sizes, steps) = ([m, n, k], [a_step, b_step, c_step].map(|step| step as usize));
             // SAFETY: the caller upholds this function's contract.
             unsafe {
-                product::<T, $bm, $bn, $bk, $tm, $tn, $stages, $slices, $w, $any, TURN_A, TURN_B>(a, b, c, [m, n, k])
+                product::<T, $bm, $bn, $bk, $tm, $tn, $stages, $slices, $w, $any, TURN_A, TURN_B>(a, b, c, sizes, steps)
             };
         }
     };

@@ -4,6 +4,7 @@
 use super::{THREADS, engine::Engine, feed::Feed, pitch, raster};
 use crate::matmul::{A_TRANSPOSED, B_TRANSPOSED, factor::Factor, outer::place, side::Side};
 use crate::unroll::unroll;
+use core::slice;
 use cuda_std::{
     memory::{SharedAddress, copy_async_commit, copy_async_wait},
     shared::dynamic_shared_mem,
@@ -20,14 +21,14 @@ const fn parts(steps: usize) -> usize {
     }
 }
 
-/// Computes a tile of `BM` by `BN` elements of the product, `BK` of the depth at a time, each thread `TM` by `TN` of
+/// Computes a tile of `BM` by `BN` elements of a product, `BK` of the depth at a time, each thread `TM` by `TN` of
 /// them. `SLICES` groups of threads share the depth, and add their sums at the end. Factors whose layout differs from
 /// that of their tiles are turned. The others are copied in runs of `W` elements where these are aligned; elsewhere one
 /// by one if the kernel supports `ANY` factors, else without a pipeline.
 ///
 /// # Safety
-/// `THREADS` threads, one block per tile, and `STAGES` stages of dynamic shared memory; the operands are those of the
-/// product.
+/// `THREADS` threads, one block per tile of each product, and `STAGES` stages of dynamic shared memory; the operands of
+/// product `i` start at elements `i * steps` of `a`, `b` and `c`.
 #[inline(always)]
 pub unsafe fn product<
     T: Factor,
@@ -47,6 +48,7 @@ pub unsafe fn product<
     b: &[T],
     c: *mut T,
     [m, n, k]: [u32; 3],
+    steps: [usize; 3],
 ) {
     const {
         assert!(BM / TM * (BN / TN) * SLICES == THREADS, "every thread has a part of the tile");
@@ -61,9 +63,16 @@ pub unsafe fn product<
         assert!(SLICES == 1 || STAGES * BK * (BM + BN) >= BM * BN, "the ring has room for the sums of a slice");
     };
     let stored = if TURN_A { 0 } else { A_TRANSPOSED } | if TURN_B { B_TRANSPOSED } else { 0 };
+    let (across, down) = (n.div_ceil(BN as u32), m.div_ceil(BM as u32));
+    // There is no block if there is no tile; without `max` the compiler would keep a panic for a division by 0.
+    let tiles = across.wrapping_mul(down).max(1);
+    let number = (thread::block_idx_x() / tiles) as usize;
+    // SAFETY: there is a block for each tile of each product, so this product exists, and these are its factors.
+    let (a, b) = unsafe { (matrix(a, number * steps[0], [m, k]), matrix(b, number * steps[1], [k, n])) };
     let (a, b) = (Side::left(a, m, k, stored), Side::right(b, n, k, stored));
+    let c = c.wrapping_add(number * steps[2]);
     let tid = thread::thread_idx_x() as usize;
-    let [down, across] = raster(thread::block_idx_x() as usize, a.x.div_ceil(BM), b.x.div_ceil(BN));
+    let [down, across] = raster((thread::block_idx_x() % tiles) as usize, down as usize, across as usize);
     let own = [down * BM, across * BN];
     // A tile that would extend beyond the product is moved inside, where no bounds tests are needed; elements that two
     // tiles compute are written by one of them.
@@ -123,6 +132,16 @@ pub unsafe fn product<
             write::<T, TM, TN>(c, [a.x, b.x], engine.first_sum([first[0] + row, first[1] + column]), own, &sums);
         }
     }
+}
+
+/// The matrix that starts at element `start` of a batch.
+///
+/// # Safety
+/// The batch has all elements of the matrix.
+#[inline(always)]
+unsafe fn matrix<T>(batch: &[T], start: usize, [rows, columns]: [u32; 2]) -> &[T] {
+    // SAFETY: the caller upholds this function's contract; a matrix without elements may start anywhere.
+    unsafe { slice::from_raw_parts(batch.as_ptr().wrapping_add(start), rows as usize * columns as usize) }
 }
 
 /// Adds up `k` products per element: while a tile of the factors is multiplied, the next `STAGES - 1` are being copied.

@@ -106,11 +106,11 @@ fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
 /// The family for one element type.
 struct Matmul<T>(PhantomData<T>);
 
-/// Both factors on a device, and the properties of their product.
+/// Both factors on a device, and the properties of their products.
 struct Factors<'j, T> {
     a: Buffer<'j, T>,
     b: Buffer<'j, T>,
-    sizes: Sizes,
+    products: Products,
     /// M, N, K.
     shape: [u32; 3],
     work: Work,
@@ -134,21 +134,26 @@ impl<T: Real> Ladder for Matmul<T> {
         }
     }
 
+    fn refusal(rung: &Rung<Self::Kernel>, problem: Problem<'_>) -> Option<String> {
+        let is_batch = problem_of(&problem).is_ok_and(|products| products.is_batch);
+        let one = is_batch && matches!(rung.kernel, Planned::Here(_));
+        one.then(|| "multiplies two matrices, not a batch, which `best` does".to_owned())
+    }
+
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
         oracle::oracle::<T, T>(problem, problem_of(&problem)?)
     }
 
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Factors<'j, T>> {
         let products = problem_of(&job.problem)?;
-        let sizes = products.single()?;
-        let shape = for_kernels(&sizes)?;
+        let shape = for_kernels(&products.sizes)?;
         let (a, b) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
         let work = products.work::<T>(job.problem.inputs)?;
         require_memory(job.device, Some(work.bytes), "matmul of two matrices into a third", "use smaller ones")?;
         Ok(Factors {
             a: Buffer::from_slice(job.device, a, "a")?,
             b: Buffer::from_slice(job.device, b, "b")?,
-            sizes,
+            products,
             shape,
             work,
             tile: job.problem.settings.choice(&TILE),
@@ -161,12 +166,12 @@ impl<T: Real> Ladder for Matmul<T> {
 
     fn prepare(factors: &Factors<'_, T>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
         rung.require_no_grid()?;
-        let Factors { ref a, ref b, sizes, shape, tile, .. } = *factors;
-        let result = [sizes.m, sizes.n];
-        let output = rung.uninit::<T>(sizes.m * sizes.n, "c")?;
+        let Factors { ref a, ref b, products, shape, tile, .. } = *factors;
+        let (Products { sizes, batch, .. }, result) = (products, products.result());
+        let output = rung.uninit::<T>(products.elements()?, "c")?;
         let Planned::Here(Kernel { tile, launcher }) = *rung.kernel else {
             let tile = table::tile::<T>(tile, rung.device.info())?;
-            let plan = library::Plan::new(&rung.device, sizes, tile.as_ref())?;
+            let plan = library::Plan::batched(&rung.device, sizes, batch, tile.as_ref())?;
             let launch = plan.prepare([a, b], &output)?;
             return run(Plan::of_library(launch, &output, &result).with_depth(sizes.k as u64));
         };
@@ -174,19 +179,19 @@ impl<T: Real> Ladder for Matmul<T> {
         let grid = require_grid(tiles, &format!("a product of {}x{}", sizes.m, sizes.n), "multiply in parts")?;
         let [m, n, k] = shape;
         let call = launcher(a.slice(a.len()), b.slice(b.len()), output.ptr(), m, n, k, stored(&sizes));
-        // SAFETY: the kernel's own launcher made the call, with matrices of these sizes, the block for which the kernel
-        // is compiled, and a block per tile.
+        // SAFETY: the kernel's own launcher made the call, with two matrices of these sizes (others are refused), the
+        // block for which the kernel is compiled, and a block per tile.
         let plan = unsafe { Plan::of(call, Shape::linear(grid, rung.block), &output, &result) };
         run(plan.with_depth(sizes.k as u64))
     }
 }
 
-/// Sizes at every tile's edges with every storage order of the factors, small enough for the simulator.
+/// Sizes at every tile's edges with every storage order of the factors, and batches, small enough for the simulator.
 fn cases() -> Vec<Case> {
-    let case = |size: [u64; 3], tile: &str, stored: &[&'static str]| {
+    fn case<const N: usize>(size: [u64; N], tile: &str, stored: &[&'static str]) -> Case {
         let case = if tile == "auto" { Case::new(&size) } else { Case::new(&size).with("tile", tile) };
         stored.iter().fold(case, |case, name| case.with(name, ""))
-    };
+    }
     let (a, b) = ("transpose-a", "transpose-b");
     vec![
         case([0, 5, 3], "auto", &[]),
@@ -207,6 +212,17 @@ fn cases() -> Vec<Case> {
         case([257, 132, 34], "large", &[]),
         case([256, 128, 33], "large", &[a]),
         case([256, 129, 35], "large", &[a, b]),
+        // Batches: without products, of one, of products within a tile, and of several tiles with a pipeline.
+        case([0, 3, 5, 2], "auto", &[]),
+        case([4, 3, 0, 5], "auto", &[]),
+        case([3, 2, 5, 0], "auto", &[]),
+        case([1, 5, 3, 2], "auto", &[]),
+        case([3, 33, 17, 9], "auto", &[]),
+        case([5, 4, 3, 3], "auto", &[a, b]),
+        case([2, 65, 68, 66], "tiny", &[b]).only(&[Dtype::F32]),
+        case([3, 65, 66, 67], "small", &[a]).only(&[Dtype::F64]),
+        case([2, 129, 65, 66], "small", &[]),
+        case([2, 129, 132, 34], "large", &[a]),
     ]
 }
 

@@ -1,0 +1,282 @@
+//! Batches of products of f32 and f64 on the simulator, under every checker. The factors are small integers, so that
+//! products are exact, and everything between matrices is NaN, so that a read of it shows.
+#![expect(clippy::expect_used, reason = "a test stops at the first error")]
+
+use rustwarp::backend::{Backend, Buffer, Checkers, Checks, Choice, Module, open};
+use rustwarp::matmul::{Batch, Plan, Real, Sizes, Tile, matmul_batched_into};
+use rustwarp::{Device, Error};
+
+/// Every storage order of the factors.
+const STORED: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
+
+/// What the product's memory contains before the launch.
+const BEFORE: f64 = 0.5;
+
+fn sizes(m: usize, n: usize, k: usize, transposed: [bool; 2]) -> Sizes {
+    Sizes { m, n, k, transposed }
+}
+
+/// Elements of A, of B and of the product.
+fn matrices(Sizes { m, n, k, .. }: Sizes) -> [usize; 3] {
+    [m * k, k * n, m * n]
+}
+
+/// The matrices of one factor, and NaN between them.
+fn factor(span: usize, step: usize, len: usize, period: usize) -> Vec<f64> {
+    let inside = |i: usize| if step == 0 { i < len } else { i % step < len };
+    (0..span).map(|i| if inside(i) { (i * 7 % period) as f64 - 3.0 } else { f64::NAN }).collect()
+}
+
+/// The factors and the expected memory of the products.
+fn expected(sizes: Sizes, batch: Batch) -> [Vec<f64>; 3] {
+    let Sizes { m, n, k, transposed } = sizes;
+    let ([of_a, of_b, _], spans) = (matrices(sizes), batch.spans(sizes).expect("products that do not overlap"));
+    let (a, b) = (factor(spans[0], batch.steps[0], of_a, 11), factor(spans[1], batch.steps[1], of_b, 5));
+    let mut c = vec![BEFORE; spans[2]];
+    for product in 0..batch.count {
+        let [a, b] = [(&a, 0), (&b, 1)].map(|(factor, i)| &factor[(product * batch.steps[i]).min(factor.len())..]);
+        for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
+            let left = |l: usize| a[if transposed[0] { l * m + i } else { i * k + l }];
+            let right = |l: usize| b[if transposed[1] { j * k + l } else { l * n + j }];
+            c[product * batch.steps[2] + i * n + j] = (0..k).map(|l| left(l) * right(l)).sum();
+        }
+    }
+    [a, b, c]
+}
+
+/// A type with its conversions.
+trait Float: Real + PartialEq {
+    fn from(x: f64) -> Self;
+}
+
+impl Float for f32 {
+    fn from(x: f64) -> Self {
+        x as f32
+    }
+}
+
+impl Float for f64 {
+    fn from(x: f64) -> Self {
+        x
+    }
+}
+
+fn converted<T: Float>(values: &[f64]) -> Vec<T> {
+    values.iter().map(|&x| T::from(x)).collect()
+}
+
+/// A simulator that stops at no finding, with kernels.
+struct Bench {
+    device: Box<dyn Backend>,
+    module: Module,
+}
+
+impl Bench {
+    /// Loads the kernels as `change` makes them of the built ones.
+    fn new(change: impl Fn(&str) -> String) -> Self {
+        let (device, _) = open(Choice::Sim, Checks::On(Checkers::default())).expect("the simulator");
+        let image = rustwarp::ptx::find_family("kernels-gpu", "matmul", None, None).expect("the kernels' PTX");
+        let text = String::from_utf8(image.bytes).expect("PTX is text");
+        let module = device.load(change(&text).as_bytes(), "matmul").expect("PTX");
+        Self { device, module }
+    }
+
+    /// The codes of the findings of one run, and whether all memory of the products is as expected.
+    fn run<T: Float>(&self, sizes: Sizes, batch: Batch, tile: Option<&Tile<T>>) -> (Vec<String>, bool) {
+        let device = &*self.device;
+        let [a, b, c] = expected(sizes, batch);
+        let on_a = Buffer::from_slice(device, &converted::<T>(&a), "a").expect("memory");
+        let on_b = Buffer::from_slice(device, &converted::<T>(&b), "b").expect("memory");
+        let products = Buffer::from_slice(device, &vec![T::from(BEFORE); c.len()], "c").expect("memory");
+        let plan = Plan::<T, _>::batched(&device, sizes, batch, tile).expect("a plan");
+        let launch = plan.prepare([&on_a, &on_b], &products).expect("a launch");
+        // SAFETY: the parameters are those of the plan; the simulator refuses what a changed kernel must not do.
+        let ran = unsafe { launch.run(device, self.module) };
+        let found = device.observed().map(|observed| observed.findings).unwrap_or_default();
+        let mut codes: Vec<_> = found.iter().map(|finding| finding.code.to_string()).collect();
+        if let Err(Error::Fault(fault)) = &ran {
+            codes.push(fault.code.to_string());
+        }
+        codes.dedup();
+        let right = ran.is_ok() && products.read(c.len()).expect("elements") == converted::<T>(&c);
+        (codes, right)
+    }
+
+    fn require<T: Float>(&self, sizes: Sizes, batch: Batch, tile: &Tile<T>) {
+        let found = self.run(sizes, batch, Some(tile));
+        assert_eq!(found, (Vec::new(), true), "tile {} of {}, {sizes:?}, {batch:?}", tile.name(), T::DTYPE);
+    }
+}
+
+/// Batches of 3 with no gaps, with gaps that keep the alignment and that don't, and with one A, one B, and one of each.
+fn layouts(sizes: Sizes) -> [Batch; 6] {
+    let [a, b, c] = matrices(sizes);
+    let contiguous = Batch::contiguous(3, sizes).expect("it is small");
+    [
+        contiguous,
+        Batch::new(3, [a.next_multiple_of(4) + 4, b.next_multiple_of(4) + 8, c.next_multiple_of(4) + 12]),
+        Batch::new(3, [a + 5, b + 3, c + 1]),
+        contiguous.sharing(0),
+        contiguous.sharing(1),
+        contiguous.sharing(0).sharing(1),
+    ]
+}
+
+/// Products within a tile, which are computed without the pipeline.
+fn small_products<T: Float>() {
+    let bench = Bench::new(str::to_owned);
+    for tile in T::tiles() {
+        for transposed in STORED {
+            let sizes = sizes(13, 18, 9, transposed);
+            layouts(sizes).into_iter().for_each(|batch| bench.require::<T>(sizes, batch, &tile));
+        }
+    }
+}
+
+/// Products of several tiles that are deeper than the stages of a tile, at sizes with aligned rows and without.
+fn large_products<T: Float>(tile: usize, sides: [usize; 3]) {
+    let (bench, tile) = (Bench::new(str::to_owned), &T::tiles()[tile]);
+    for transposed in STORED {
+        let [_, aligned, odd, ..] = layouts(sizes(sides[0], sides[1], sides[2], transposed));
+        for batch in [aligned, odd] {
+            let sizes = sizes(sides[0], sides[1], sides[2], transposed);
+            bench.require::<T>(sizes, Batch::new(2, batch.steps), tile);
+        }
+    }
+    let ragged = sizes(sides[0] + 1, sides[1] + 1, sides[2] + 1, [false, true]);
+    bench.require::<T>(ragged, Batch::contiguous(2, ragged).expect("it is small"), tile);
+}
+
+#[test]
+fn small_products_of_f32() {
+    small_products::<f32>();
+}
+
+#[test]
+fn small_products_of_f64() {
+    small_products::<f64>();
+}
+
+#[test]
+fn large_tiles_of_f32() {
+    large_products::<f32>(0, [260, 132, 36]);
+}
+
+#[test]
+fn small_tiles_of_f32() {
+    large_products::<f32>(1, [132, 68, 68]);
+}
+
+#[test]
+fn tiny_tiles_of_f32() {
+    large_products::<f32>(2, [68, 72, 68]);
+}
+
+#[test]
+fn large_tiles_of_f64() {
+    large_products::<f64>(0, [132, 130, 36]);
+}
+
+#[test]
+fn small_tiles_of_f64() {
+    large_products::<f64>(1, [66, 70, 36]);
+}
+
+#[test]
+fn no_product_one_product_and_products_without_elements_or_terms() {
+    let bench = Bench::new(str::to_owned);
+    for tile in f32::tiles() {
+        for (m, n, k) in [(5, 7, 3), (0, 7, 3), (5, 0, 3), (5, 7, 0)] {
+            let sizes = sizes(m, n, k, [false; 2]);
+            let [a, b, c] = matrices(sizes);
+            for count in [0, 1, 4] {
+                bench.require::<f32>(sizes, Batch::new(count, [a, b, c]), &tile);
+                bench.require::<f32>(sizes, Batch::new(count, [a + 2, b + 6, c + 3]), &tile);
+            }
+            bench.require::<f32>(sizes, Batch::SINGLE, &tile);
+        }
+    }
+}
+
+/// The library's functions, with the tile that they choose.
+#[test]
+fn functions_of_the_library() {
+    let device = Device::sim().expect("the simulator");
+    // Many small products.
+    let small = sizes(4, 3, 5, [true, false]);
+    let batch = Batch::contiguous(700, small).expect("it is small");
+    let [a, b, c] = expected(small, batch).map(|values| converted::<f32>(&values));
+    let (x, y) = (device.upload(&a).expect("memory"), device.upload(&b).expect("memory"));
+    let products = device.matmul_batched(&x, &y, small, batch).and_then(|c| c.download());
+    assert_eq!(products.expect("products"), c);
+
+    // Memory of the caller with gaps.
+    let gaps = Batch::new(3, [21, 0, 17]);
+    let [a, b, c] = expected(small, gaps).map(|values| converted::<f64>(&values));
+    let (x, y) = (device.upload(&a).expect("memory"), device.upload(&b).expect("memory"));
+    let mut products = device.upload(&vec![BEFORE; c.len()]).expect("memory");
+    matmul_batched_into(&x, &y, small, gaps, &mut products).expect("products");
+    assert_eq!(products.download().expect("elements"), c);
+}
+
+#[test]
+fn wrong_lengths_overlaps_gaps_and_devices_are_refused() {
+    let device = Device::sim().expect("the simulator");
+    let sizes = sizes(4, 3, 5, [false; 2]);
+    let batch = Batch::contiguous(2, sizes).expect("it is small");
+    let (x, y) = (device.zeros::<f32>(40).expect("memory"), device.zeros::<f32>(30).expect("memory"));
+    let refusal = |sizes, batch| device.matmul_batched(&x, &y, sizes, batch).map(drop).expect_err("a refusal");
+    device.matmul_batched(&x, &y, sizes, batch).map(drop).expect("products");
+    for wrong in [Batch::new(3, batch.steps), Batch::SINGLE, batch.sharing(0), batch.sharing(1)] {
+        let error = refusal(sizes, wrong);
+        assert!(matches!(error, Error::Mismatch(_)), "{wrong:?}: {error}");
+    }
+    for (step, words) in [(11, "overlap"), (13, "gaps")] {
+        let error = refusal(sizes, Batch::new(2, [20, 15, step]));
+        assert!(matches!(&error, Error::Argument(text) if text.contains(words)), "{error}");
+    }
+    let mut short = device.zeros::<f32>(24).expect("memory");
+    let gaps = Batch::new(2, [20, 15, 13]);
+    assert!(matches!(matmul_batched_into(&x, &y, sizes, gaps, &mut short), Err(Error::Mismatch(_))));
+    let point = Sizes { m: 1, n: 1, k: 0, ..Sizes::default() };
+    let error = Plan::<f32>::batched(&device, point, Batch::new(1 << 32, [0, 0, 1]), None).map(drop);
+    let error = error.expect_err("too many blocks").to_string();
+    assert!(error.contains("4294967296 blocks") && error.contains("multiply in parts"), "{error}");
+    let other = Device::sim().expect("the simulator");
+    assert!(matches!(other.matmul_batched(&x, &y, sizes, batch), Err(Error::OtherDevice { .. })));
+}
+
+/// Bugs planted into the PTX of a kernel that computes a batch.
+#[test]
+fn every_planted_bug_is_found() {
+    const KERNEL: &str = "matmul_best_tiny_f32_true_false";
+    let sizes = sizes(68, 72, 68, [false; 2]);
+    let batch = Batch::contiguous(3, sizes).expect("it is small");
+    let tiny = f32::tiles().into_iter().find(|tile| tile.name() == "tiny").expect("a tile");
+    // The kernel's load of a parameter, with what follows it.
+    let after_load = |number: usize, then: fn(&str) -> String| {
+        move |text: &str| {
+            let parameter = format!("[{KERNEL}_param_{number}];");
+            let end = text.find(&parameter).expect("a load") + parameter.len();
+            let line = text[..end].rfind('\n').expect("a line");
+            let register = text[line..end].split_whitespace().find_map(|word| word.strip_suffix(','));
+            format!("{}{}{}", &text[..end], then(register.expect("a register")), &text[end..])
+        }
+    };
+    let none = |register: &str| format!(" mov.b64 {register}, 0;");
+    let twice = |register: &str| format!(" add.s64 {register}, {register}, {register};");
+    let (clean, race) = (Vec::new(), vec!["race-waw".to_owned()]);
+    let outside = vec!["out-of-bounds".to_owned()];
+    assert_eq!(Bench::new(str::to_owned).run(sizes, batch, Some(&tiny)), (clean.clone(), true));
+    let bugs = [
+        ("every product has the first A", Bench::new(after_load(8, none)), clean.clone()),
+        ("every product has the first B", Bench::new(after_load(9, none)), clean),
+        ("all products are written to one place", Bench::new(after_load(10, none)), race),
+        ("A beyond its end", Bench::new(after_load(8, twice)), outside.clone()),
+        ("B beyond its end", Bench::new(after_load(9, twice)), outside.clone()),
+        ("products beyond their end", Bench::new(after_load(10, twice)), outside),
+    ];
+    for (name, bench, codes) in bugs {
+        assert_eq!(bench.run(sizes, batch, Some(&tiny)), (codes, false), "{name}");
+    }
+}
