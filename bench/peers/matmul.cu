@@ -1,5 +1,6 @@
-// cuBLAS's gemm for f32 (without tf32) and f64, and the fastest of cublasLt's algorithms for f16, bf16 (with sums in f32), fp8 (with fast
-// sums, to bf16) and i8 (to i32), with each factor also stored transposed, where cublasLt has such algorithms; see peer.h.
+// cuBLAS's gemm for f32 (without tf32) and f64, and its batched gemm for a size of four numbers; and the fastest of cublasLt's algorithms
+// for f16, bf16 (with sums in f32), fp8 (with fast sums, to bf16) and i8 (to i32). Each factor also stored transposed, where cublasLt has
+// such algorithms; see peer.h.
 //
 //     nvcc -O3 -std=c++17 -arch=native bench/peers/matmul.cu -lcublas -lcublasLt -o target/peers/matmul
 #include <cublasLt.h>
@@ -13,50 +14,92 @@ static void check(cublasStatus_t status) {
     }
 }
 
-static cublasStatus_t gemm(cublasHandle_t handle, cublasOperation_t left, cublasOperation_t right, int m, int n, int k, const float* a,
-                           int lda, const float* b, int ldb, float* c) {
+// The products of a request: MxNxK, BxMxNxK for a batch of B that follow each other without gaps, or one number for a cube.
+struct Products {
+    size_t count = 1, m, n, k;
+    bool is_batch;
+
+    explicit Products(const Request& request) : is_batch(request.size.size() == 4) {
+        std::vector<size_t> size = request.size;
+        if (size.size() == 1) size.assign(3, size[0]);
+        if (size.size() != 3 && size.size() != 4) {
+            fprintf(stderr, "matmul takes MxNxK, BxMxNxK, or one number\n");
+            exit(2);
+        }
+        if (is_batch) count = size[0], size.erase(size.begin());
+        m = size[0], n = size[1], k = size[2];
+    }
+
+    // Shape of the result.
+    std::vector<size_t> shape() const { return is_batch ? std::vector<size_t>{count, m, n} : std::vector<size_t>{m, n}; }
+
+    // Elements of all matrices of A, of B and of the products.
+    size_t a() const { return count * m * k; }
+    size_t b() const { return count * k * n; }
+    size_t c() const { return count * m * n; }
+};
+
+// The operands as cuBLAS takes them: a row-major matrix is a column-major one transposed, and (A B)^T = B^T A^T, so B is the left factor.
+struct Call {
+    cublasOperation_t left, right;
+    int m, n, k, ld_left, ld_right;
+    long long stride_left, stride_right, stride_product;
+    int count;
+    bool is_batch;
+
+    Call(const Products& products, bool turned_a, bool turned_b) {
+        auto op = [](bool turned) { return turned ? CUBLAS_OP_T : CUBLAS_OP_N; };
+        left = op(turned_b), right = op(turned_a);
+        m = (int)products.n, n = (int)products.m, k = (int)products.k;
+        ld_left = turned_b ? k : m, ld_right = turned_a ? n : k;
+        stride_left = (long long)m * k, stride_right = (long long)k * n, stride_product = (long long)m * n;
+        count = (int)products.count, is_batch = products.is_batch;
+    }
+};
+
+static cublasStatus_t gemm(cublasHandle_t handle, const Call& x, const float* left, const float* right, float* c) {
     float one = 1, zero = 0;
-    return cublasSgemm(handle, left, right, m, n, k, &one, a, lda, b, ldb, &zero, c, m);
+    if (!x.is_batch) {
+        return cublasSgemm(handle, x.left, x.right, x.m, x.n, x.k, &one, left, x.ld_left, right, x.ld_right, &zero, c, x.m);
+    }
+    return cublasSgemmStridedBatched(handle, x.left, x.right, x.m, x.n, x.k, &one, left, x.ld_left, x.stride_left, right, x.ld_right,
+                                     x.stride_right, &zero, c, x.m, x.stride_product, x.count);
 }
 
-static cublasStatus_t gemm(cublasHandle_t handle, cublasOperation_t left, cublasOperation_t right, int m, int n, int k, const double* a,
-                           int lda, const double* b, int ldb, double* c) {
+static cublasStatus_t gemm(cublasHandle_t handle, const Call& x, const double* left, const double* right, double* c) {
     double one = 1, zero = 0;
-    return cublasDgemm(handle, left, right, m, n, k, &one, a, lda, b, ldb, &zero, c, m);
+    if (!x.is_batch) {
+        return cublasDgemm(handle, x.left, x.right, x.m, x.n, x.k, &one, left, x.ld_left, right, x.ld_right, &zero, c, x.m);
+    }
+    return cublasDgemmStridedBatched(handle, x.left, x.right, x.m, x.n, x.k, &one, left, x.ld_left, x.stride_left, right, x.ld_right,
+                                     x.stride_right, &zero, c, x.m, x.stride_product, x.count);
 }
 
 template <typename T>
 void run_matmul(const Request& request) {
-    size_t m = request.size.at(0), n = request.size.size() > 2 ? request.size[1] : m, k = request.size.size() > 2 ? request.size[2] : m;
-    bool turned_a = request.flag("transpose-a"), turned_b = request.flag("transpose-b");
-    T *a = request.generate<T>(m * k, 0), *b = request.generate<T>(k * n, 1), *c;
-    CHECK(cudaMalloc(&c, std::max<size_t>(m * n, 1) * sizeof(T)));
+    Products products(request);
+    T *a = request.generate<T>(products.a(), 0), *b = request.generate<T>(products.b(), 1), *c;
+    CHECK(cudaMalloc(&c, std::max<size_t>(products.c(), 1) * sizeof(T)));
     cublasHandle_t handle;
     check(cublasCreate(&handle));
     // Forbid tf32, whatever the environment sets.
     check(cublasSetMathMode(handle, CUBLAS_PEDANTIC_MATH));
-    // A row-major matrix is a column-major one transposed, and (A B)^T = B^T A^T: B is the left factor.
-    auto op = [](bool turned) { return turned ? CUBLAS_OP_T : CUBLAS_OP_N; };
-    int lda = (int)(turned_a ? m : k), ldb = (int)(turned_b ? k : n);
-    auto run = [&] { check(gemm(handle, op(turned_b), op(turned_a), (int)n, (int)m, (int)k, b, ldb, a, lda, c)); };
-    measure(request, "cuBLAS", (m * k + k * n + m * n) * sizeof(T), c, {m, n}, request.dtype.c_str(), run);
+    Call call(products, request.flag("transpose-a"), request.flag("transpose-b"));
+    auto run = [&] { check(gemm(handle, call, b, a, c)); };
+    measure(request, "cuBLAS", (products.a() + products.b() + products.c()) * sizeof(T), c, products.shape(), request.dtype.c_str(), run);
 }
 
 // Products of narrow types: factors T, product O.
 template <typename T, typename O>
 void run_narrow(const Request& request, cudaDataType type, cudaDataType product, cublasComputeType_t compute, cudaDataType scale) {
     const size_t WORKSPACE = 64 << 20;
-    // MxNxK, BxMxNxK for a batch, or one number for a cube.
-    std::vector<size_t> sides(request.size.begin(), request.size.end());
-    bool batch = sides.size() > 3;
-    size_t products = batch ? sides[0] : 1;
-    if (batch) sides.erase(sides.begin());
-    size_t m = sides.at(0), n = sides.size() > 2 ? sides[1] : m, k = sides.size() > 2 ? sides[2] : m;
+    Products products(request);
+    size_t m = products.m, n = products.n, k = products.k;
     bool turned_a = request.flag("transpose-a"), turned_b = request.flag("transpose-b");
-    T *a = request.generate<T>(products * m * k, 0), *b = request.generate<T>(products * k * n, 1);
+    T *a = request.generate<T>(products.a(), 0), *b = request.generate<T>(products.b(), 1);
     O* c;
     void* workspace;
-    CHECK(cudaMalloc(&c, std::max<size_t>(products * m * n, 1) * sizeof(O)));
+    CHECK(cudaMalloc(&c, std::max<size_t>(products.c(), 1) * sizeof(O)));
     CHECK(cudaMalloc(&workspace, WORKSPACE));
     cublasLtHandle_t handle;
     check(cublasLtCreate(&handle));
@@ -75,7 +118,7 @@ void run_narrow(const Request& request, cudaDataType type, cudaDataType product,
     check(cublasLtMatrixLayoutCreate(&layout_a, type, turned_a ? m : k, turned_a ? k : m, turned_a ? m : k));
     check(cublasLtMatrixLayoutCreate(&layout_c, product, n, m, n));
     auto repeat = [&](cublasLtMatrixLayout_t layout, size_t step) {
-        int32_t matrices = (int32_t)products;
+        int32_t matrices = (int32_t)products.count;
         int64_t apart = (int64_t)step;
         check(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &matrices, sizeof matrices));
         check(cublasLtMatrixLayoutSetAttribute(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &apart, sizeof apart));
@@ -113,9 +156,7 @@ void run_narrow(const Request& request, cudaDataType type, cudaDataType product,
         if (i == 0 || ms < least) best = i, least = ms;
     }
     const char* dtype = product == CUDA_R_32I ? "i32" : product == CUDA_R_16F ? "f16" : product == CUDA_R_16BF ? "bf16" : "f32";
-    std::vector<size_t> shape = {m, n};
-    if (batch) shape.insert(shape.begin(), products);
-    measure(request, "cuBLAS", products * ((m * k + k * n) * sizeof(T) + m * n * sizeof(O)), c, shape, dtype, [&] { run(best); });
+    measure(request, "cuBLAS", (products.a() + products.b()) * sizeof(T) + products.c() * sizeof(O), c, products.shape(), dtype, [&] { run(best); });
 }
 
 int main(int argc, char** argv) {

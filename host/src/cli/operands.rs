@@ -24,7 +24,8 @@ pub(super) struct Options {
     /// GPU, 2^16 on the simulator (1024 and 64)]
     #[arg(long, value_parser = size::parse)]
     pub n: Option<u64>,
-    /// Generate operands of this shape, for families of more than one axis: 1080x1920
+    /// Generate operands of this shape, for families of more than one axis: 1080x1920; for products of matrices MxNxK,
+    /// or BxMxNxK for a batch of B products
     #[arg(long, value_parser = size::parse, value_delimiter = 'x', conflicts_with = "n")]
     pub shape: Vec<u64>,
     /// Seed of the generated numbers: SplitMix64, the same numbers on every machine
