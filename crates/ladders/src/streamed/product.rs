@@ -4,7 +4,8 @@
 use super::judged::Outcome;
 use super::reference::{elements, lock};
 use crate::error::Result;
-use crate::kernels::matmul::oracle::{ALL, PATCH, element, float, mix};
+use crate::kernels::matmul::oracle::{ALL, element};
+use crate::kernels::matmul::reference::{PATCH, float, mix};
 use crate::kernels::spelling::NO_VERIFY;
 use rustwarp::backend::require_host_memory;
 use rustwarp::element::Scalar;

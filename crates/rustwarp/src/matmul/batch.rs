@@ -74,8 +74,8 @@ impl Batch {
         let step = self.steps[2];
         if self.count > 1 && step != len {
             return Err(Error::Argument(format!(
-                "products of {len} elements that start every {step} elements have gaps between them, which a new buffer \
-                 cannot have: choose a step of {len}, or write into memory of yours"
+                "products of {len} elements that start every {step} elements have gaps between them, which a new \
+                 buffer cannot have: choose a step of {len}, or write into memory of yours"
             )));
         }
         Ok(span)

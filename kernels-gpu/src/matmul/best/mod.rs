@@ -87,8 +87,8 @@ macro_rules! tile {
             any: $any,
         };
 
-        /// Multiplies matrices, product `i` those that start at elements `i * a_step` and `i * b_step`, to `i * c_step`;
-        /// A is turned on its way when it is not stored transposed, B when it is.
+        /// Multiplies matrices: for product `i` those from elements `i * a_step` of `a` and `i * b_step` of `b`, to `c`
+        /// from `i * c_step`. A is turned on its way when it is not stored transposed, B when it is.
         ///
         /// # Safety
         /// Every product's A has `m * k` elements in `a`, its B `k * n` in `b`, and `c` room for its `m * n`, which

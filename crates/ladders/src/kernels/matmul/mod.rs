@@ -7,11 +7,11 @@
 use super::generic::with_float;
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
-use super::settings::{Choice, Flag, Setting};
+use super::settings::{Choice, Setting};
 use super::{Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::error::{Error, Result};
 use kernels_gpu::matmul::{A_TRANSPOSED, B_TRANSPOSED};
-pub(crate) use products::{Products, problem_of};
+pub(crate) use products::{Products, TRANSPOSE_A, TRANSPOSE_B, problem_of};
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::Dtype;
 use rustwarp::matmul::{self as library, Real, Sizes};
@@ -23,13 +23,8 @@ use table::Kernel;
 mod dots;
 pub(crate) mod oracle;
 mod products;
+pub(crate) mod reference;
 mod table;
-
-pub(crate) const TRANSPOSE_A: Setting<Flag> =
-    Setting { name: "transpose-a", help: "A is stored transposed, as KxM", generated: false, kind: Flag };
-
-pub(crate) const TRANSPOSE_B: Setting<Flag> =
-    Setting { name: "transpose-b", help: "B is stored transposed, as NxK", generated: false, kind: Flag };
 
 pub(crate) const TILE: Setting<Choice> = Setting {
     name: "tile",

@@ -3,13 +3,19 @@
 //! An operand of three axes is a batch of matrices of one size. As in NumPy's `matmul`, an operand of two axes beside
 //! one of three is a factor of all products.
 
-use super::{TRANSPOSE_A, TRANSPOSE_B};
 use crate::error::{Error, Result};
+use crate::kernels::settings::{Flag, Setting};
 use crate::kernels::spelling::VARIANT;
 use crate::kernels::{Problem, Work};
 use rustwarp::element::Scalar;
 use rustwarp::matmul::{Batch, Sizes};
 use rustwarp::tensor::{Tensor, text};
+
+pub(crate) const TRANSPOSE_A: Setting<Flag> =
+    Setting { name: "transpose-a", help: "A is stored transposed, as KxM", generated: false, kind: Flag };
+
+pub(crate) const TRANSPOSE_B: Setting<Flag> =
+    Setting { name: "transpose-b", help: "B is stored transposed, as NxK", generated: false, kind: Flag };
 
 /// Sizes, number and places of products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +65,8 @@ pub(crate) fn problem_of(problem: &Problem<'_>) -> Result<Products> {
         (None, None) => return Ok(sizes.into()),
         (Some(of_a), Some(of_b)) if of_a != of_b => {
             return Err(Error::Usage(format!(
-                "matmul cannot multiply A ({}) by B ({}): A is a batch of {of_a} matrices and B of {of_b}; give both as \
-                 many, or one of them two axes: that matrix is then a factor of all products",
+                "matmul cannot multiply A ({}) by B ({}): A is a batch of {of_a} matrices and B of {of_b}; give both \
+                 as many, or give one of them two axes: that matrix is then a factor of all products",
                 text(a.shape()),
                 text(b.shape())
             )));
@@ -143,16 +149,15 @@ impl Products {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{FAMILY, stored};
     use super::*;
     use crate::kernels::Settings;
-    use kernels_gpu::matmul::{A_TRANSPOSED, B_TRANSPOSED};
     use rustwarp::element::{Array, Dtype};
 
     fn products(a: &[usize], b: &[usize], given: &[&str]) -> Result<Products> {
         let zeros = |shape: &[usize]| Tensor::new(shape, Array::zeros(Dtype::F32, shape.iter().product()));
         let inputs = [zeros(a)?, zeros(b)?];
-        let settings = Settings::new(FAMILY.settings, given.iter().map(|name| (*name, "")))?;
+        let settings =
+            Settings::new(&[TRANSPOSE_A.listed(), TRANSPOSE_B.listed()], given.iter().map(|name| (*name, "")))?;
         problem_of(&Problem { inputs: &inputs, dtype: Dtype::F32, op: "", settings: &settings })
     }
 
@@ -165,7 +170,7 @@ mod tests {
         let plain = products(&[2, 3], &[3, 4], &[]).and_then(|products| products.single()).expect("they fit");
         assert_eq!((plain.m, plain.n, plain.k), (2, 4, 3));
         let both = products(&[3, 2], &[4, 3], &["transpose-a", "transpose-b"]).expect("they fit").sizes;
-        assert_eq!((both.m, both.n, both.k, stored(&both)), (2, 4, 3, A_TRANSPOSED | B_TRANSPOSED));
+        assert_eq!(both, Sizes { m: 2, n: 4, k: 3, transposed: [true; 2] });
         let refusal = refusal(&[2, 3], &[4, 3]);
         assert!(
             refusal.contains("3 columns") && refusal.contains("4 rows") && refusal.contains("--transpose-b"),
