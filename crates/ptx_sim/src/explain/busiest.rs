@@ -49,11 +49,11 @@ impl<'a> Multiprocessor<'a> {
         Self { subject, costs, own, chosen, part, rates }
     }
 
-    /// Instructions of the longest of its recorded blocks relative to the mean.
+    /// Instructions of the longest warp of its recorded blocks relative to the mean.
     pub fn unequal(&self) -> f64 {
-        let instructions = || self.chosen.iter().map(|block| block.instructions() as f64);
-        let mean = instructions().sum::<f64>() / self.chosen.len().max(1) as f64;
-        if mean > 0.0 { instructions().fold(0.0, f64::max) / mean } else { 1.0 }
+        let warps: Vec<f64> = self.chosen.iter().flat_map(|block| &block.warps).map(|warp| warp.total as f64).collect();
+        let mean = warps.iter().sum::<f64>() / warps.len().max(1) as f64;
+        if mean > 0.0 { warps.iter().copied().fold(0.0, f64::max) / mean } else { 1.0 }
     }
 
     /// Its time with all work of the kernel.

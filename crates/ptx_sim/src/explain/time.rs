@@ -21,7 +21,7 @@ pub struct Time {
     /// Time in which each unit works, in microseconds, in a fixed order: the kernel takes no less.
     #[serde(skip)]
     pub busy_us: Vec<f64>,
-    /// Instructions of the longest of the recorded blocks relative to their mean.
+    /// Instructions of the longest warp of the recorded blocks relative to their mean.
     #[serde(skip)]
     pub unequal: f64,
     /// Parts of the kernel's time, which add up to it, the largest first.

@@ -1,12 +1,13 @@
 //! The rule by which small runs give the time at a large size.
 
 use crate::explain::page::Variant;
+use rustwarp::backend::Analysis;
 use serde::Serialize;
 
 /// How often the smallest size is doubled for a kernel whose grid does not fill the device.
 const RAISES: u32 = 2;
-/// The rule needs blocks of similar work: one has at most this many times the mean's instructions.
-const MOST_UNEQUAL: f64 = 4.0;
+/// The rule needs warps of similar work: one has at most this many times the mean's instructions.
+const MOST_UNEQUAL: f64 = 8.0;
 /// By how much a run of twice the size may be faster, which is within the estimate's error.
 const FASTER: f64 = 0.1;
 
@@ -36,28 +37,34 @@ pub struct Launch {
     pub blocks: u64,
     /// Blocks that the device runs at the same time.
     pub places: u64,
+    /// Whether each multiprocessor has a block.
+    pub is_everywhere: bool,
     /// Time in which each unit works.
     pub busy_us: Vec<f64>,
-    /// Instructions of the longest recorded block relative to the mean.
+    /// Instructions of the longest recorded warp relative to the mean.
     pub unequal: f64,
 }
 
 impl Run {
     /// The run of a variant at a size, on a device with this many multiprocessors.
     pub fn new(size: &[u64], variant: &Variant, multiprocessors: u32) -> Self {
-        let launches = variant.launches.iter().map(|launch| Launch {
-            us: launch.time.kernel_us,
-            blocks: launch.grid.iter().map(|&n| u64::from(n)).product(),
-            places: u64::from(launch.occupancy.0) * u64::from(multiprocessors),
-            busy_us: launch.time.busy_us.clone(),
-            unequal: launch.time.unequal,
-        });
+        let launch = |launch: &Analysis| {
+            let blocks = launch.grid.iter().map(|&n| u64::from(n)).product();
+            Launch {
+                us: launch.time.kernel_us,
+                blocks,
+                places: u64::from(launch.occupancy.0) * u64::from(multiprocessors),
+                is_everywhere: blocks >= u64::from(multiprocessors),
+                busy_us: launch.time.busy_us.clone(),
+                unequal: launch.time.unequal,
+            }
+        };
         Self {
             size: size.to_vec(),
             us: variant.time_us,
             blocks: variant.blocks(),
             between_us: variant.launching_us(),
-            launches: launches.collect(),
+            launches: variant.launches.iter().map(launch).collect(),
         }
     }
 }
@@ -65,9 +72,9 @@ impl Run {
 /// The reason why small runs do not give the time at a large size.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// The blocks' work differs.
+    /// The warps' work differs.
     #[error(
-        "not predicted: its longest block executes {0:.0} times the instructions of the mean, and a small run does \
+        "not predicted: its longest warp executes {0:.0} times the instructions of the mean, and a small run does \
          not show how long the longest one of a large run is; explain the size itself, or data of equal parts"
     )]
     Unequal(f64),
@@ -174,7 +181,8 @@ impl<'a> Larger<'a> {
     }
 }
 
-/// The time of a launch that all runs have: a line, and no less than the unit works that works the longest.
+/// The time of a launch that all runs have: a line, and no less than the unit works that works the longest, where all
+/// multiprocessors have one: fewer blocks would get more of them at the target.
 fn launch(first: &Run, larger: &[Larger<'_>], i: usize) -> f64 {
     let own = &first.launches[i];
     let line = |of: &dyn Fn(&Launch) -> f64| {
@@ -191,7 +199,7 @@ fn launch(first: &Run, larger: &[Larger<'_>], i: usize) -> f64 {
         let of_blocks = if gains[0].is_empty() { of(own) } else { mean(&gains[0]) };
         of(own) - of_blocks + grown[0] * (of_blocks + mean(&gains[1]) * (grown[1] - 1.0))
     };
-    let units = own.busy_us.len();
+    let units = if own.is_everywhere { own.busy_us.len() } else { 0 };
     let works = |unit: usize| line(&|launch| launch.busy_us.get(unit).copied().unwrap_or(0.0));
     (0..units).map(works).fold(line(&|launch| launch.us), f64::max)
 }
@@ -212,7 +220,7 @@ mod tests {
 
     /// A run of launches that take these times and have these blocks.
     fn run(size: &[u64], launches: &[(f64, u64)]) -> Run {
-        let launch = |&(us, blocks): &(f64, u64)| Launch { us, blocks, places: 100, busy_us: Vec::new(), unequal: 1.0 };
+        let launch = |&(us, blocks): &(f64, u64)| Launch { us, blocks, places: 100, is_everywhere: true, busy_us: Vec::new(), unequal: 1.0 };
         let us = launches.iter().map(|launch| launch.0).sum();
         let blocks = launches.iter().map(|launch| launch.1).sum();
         let launches = launches.iter().map(launch).collect();

@@ -2,9 +2,9 @@
 //! is part of the sum: `IMAD.WIDE` and `LEA` multiply and add. An address of shared memory has 32 bits, so the upper
 //! half of a 64-bit sum is not computed where it is used for nothing else.
 
-use crate::isa::facts::{Operation, Undefined};
+use crate::isa::facts::Work;
 use crate::program::{Function, Op, Preset, Space, Uses};
-use crate::registers::File;
+use crate::registers::{Args, File, LANES, NO_SLOT, Registers};
 use std::collections::{HashMap, HashSet};
 
 /// How an instruction is executed.
@@ -60,29 +60,45 @@ impl Code<'_> {
         (rows.w32..rows.w32 + rows.w64).contains(&register)
     }
 
-    /// The rule for undefined bits, by which sums and shifts are known.
-    fn rule(&self, pc: usize) -> Option<Undefined> {
-        matches!(self.function.code.get(pc)?.op, Op::Pure(..)).then(|| self.function.facts(pc as u32).undefined)
+    /// What an instruction of two operands computes of two numbers.
+    fn of(&self, pc: usize, values: [u64; 2]) -> Option<u64> {
+        let Op::Pure(pure, args) = &self.function.code.get(pc)?.op else { return None };
+        let meaning = self.function.meaning(pc as u32)?;
+        let (&[result], [_, _]) = (meaning.d, meaning.s) else { return None };
+        let mut registers = Registers { w32: vec![[0; LANES]; 3], w64: vec![[0; LANES]; 3], ..Registers::default() };
+        for (row, (file, value)) in meaning.s.iter().zip(values).enumerate() {
+            match file {
+                File::Word => registers.w32[row][0] = value as u32,
+                File::Long => registers.w64[row][0] = value,
+                _ => return None,
+            }
+        }
+        let none = NO_SLOT;
+        (pure.baseline)(&mut registers, 1, &Args { d: [2, none, none, none], s: [0, 1, none, none], ..*args });
+        match result {
+            File::Word => Some(u64::from(registers.w32[2][0])),
+            File::Long => Some(registers.w64[2][0]),
+            _ => None,
+        }
+    }
+
+    fn is_integer(&self, pc: usize) -> bool {
+        matches!(self.function.facts(pc as u32).work, Work::Integer(_))
     }
 
     /// A sum of two integers.
     fn adds(&self, pc: usize) -> bool {
-        let overflow = self.function.facts(pc as u32).overflow;
-        let product = overflow.is_some_and(|overflow| overflow.operation != Operation::Add);
-        self.rule(pc) == Some(Undefined::Carry)
-            && !product
-            && !self.multiplies_wide(pc)
-            && self.uses[pc].reads.len() == 2
+        self.is_integer(pc) && self.of(pc, [7, 9]) == Some(16)
     }
 
     /// A product of two words with 64 bits.
     fn multiplies_wide(&self, pc: usize) -> bool {
         let Uses { sets, reads } = &self.uses[pc];
         let wide = sets.iter().all(|&set| self.long(set)) && !reads.iter().any(|&read| self.long(read));
-        self.rule(pc) == Some(Undefined::Carry) && wide && !sets.is_empty()
+        wide && self.is_integer(pc) && self.of(pc, [7, 9]) == Some(63)
     }
 
-    /// A shift by a constant.
+    /// A shift to the left by a constant.
     fn shifts_left(&self, pc: usize) -> bool {
         let constant = |register: u32| {
             let presets = self.function.preset.iter();
@@ -90,7 +106,7 @@ impl Code<'_> {
             constants.map(Preset::row).any(|(file, slot)| self.function.rows.number(file, slot) == register)
         };
         let [_, distance] = self.uses[pc].reads.as_slice() else { return false };
-        matches!(self.rule(pc), Some(Undefined::Move(_))) && constant(*distance)
+        self.is_integer(pc) && constant(*distance) && self.of(pc, [7, 3]) == Some(56)
     }
 
     /// The instructions whose 64-bit results are used for addresses of shared memory and for such results alone.
@@ -131,5 +147,46 @@ impl Code<'_> {
             }
             _ => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Program;
+
+    /// How each instruction of a kernel with this body is executed.
+    fn of(body: &str) -> Vec<Fused> {
+        let text = format!(
+            ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %r<9>;\n.reg .b64 \
+             %rd<9>;\n{body}\nret;\n}}\n"
+        );
+        let program = Program::parse(&text).expect("PTX");
+        let function = &program.functions[0];
+        let mut found = fused(function, &Uses::of_all(function));
+        assert_eq!(found.pop(), Some(Fused::Apart), "ret");
+        found
+    }
+
+    #[test]
+    fn a_product_is_part_of_the_only_sum_that_uses_it() {
+        let product = "mul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd2, %rd3, %rd1;\nld.global.b32 %r2, [%rd2];";
+        assert_eq!(of(product), [Fused::Part, Fused::One, Fused::Apart]);
+        let shift = "shl.b64 %rd1, %rd4, 2;\nadd.s64 %rd2, %rd3, %rd1;\nld.global.b32 %r2, [%rd2];";
+        assert_eq!(of(shift), [Fused::Part, Fused::Apart, Fused::Apart]);
+        assert_eq!(of(&shift.replace("shl.b64", "shr.u64")), [Fused::Apart; 3]);
+        let twice = format!("{product}\nadd.s64 %rd5, %rd4, %rd1;\nst.global.b64 [%rd2], %rd5;");
+        assert_eq!(of(&twice)[..2], [Fused::Apart; 2]);
+        assert_eq!(of(&product.replace("add.s64", "sub.s64"))[..2], [Fused::Apart; 2]);
+    }
+
+    #[test]
+    fn addresses_of_shared_memory_have_no_upper_half() {
+        let body = "add.s64 %rd1, %rd2, %rd3;\nadd.s64 %rd4, %rd1, %rd3;\nld.shared.b32 %r1, [%rd4];";
+        assert_eq!(of(body), [Fused::One, Fused::One, Fused::Apart]);
+        // A value, or a result that is used otherwise too, has all bits.
+        let stored = format!("{body}\nst.shared.b64 [%rd2], %rd1;");
+        assert_eq!(of(&stored), [Fused::Apart, Fused::One, Fused::Apart, Fused::Apart]);
+        assert_eq!(of(&body.replace("ld.shared", "ld.global")), [Fused::Apart; 3]);
     }
 }
