@@ -220,7 +220,14 @@ mod tests {
 
     /// A run of launches that take these times and have these blocks.
     fn run(size: &[u64], launches: &[(f64, u64)]) -> Run {
-        let launch = |&(us, blocks): &(f64, u64)| Launch { us, blocks, places: 100, is_everywhere: true, busy_us: Vec::new(), unequal: 1.0 };
+        let launch = |&(us, blocks): &(f64, u64)| Launch {
+            us,
+            blocks,
+            places: 100,
+            is_everywhere: true,
+            busy_us: Vec::new(),
+            unequal: 1.0,
+        };
         let us = launches.iter().map(|launch| launch.0).sum();
         let blocks = launches.iter().map(|launch| launch.1).sum();
         let launches = launches.iter().map(launch).collect();
