@@ -28,8 +28,14 @@ pub struct Choice {
 /// Nanoseconds for an element of a tile and 128 bytes of its depth on a multiprocessor of an H200, at the speed 1.0.
 const ELEMENT: f64 = 0.017;
 
+/// Nanoseconds for a byte of the factors, which no choice can avoid.
+const BYTE: f64 = 1.0 / 3100.0;
+
+/// Share of the products' time that does not overlap with memory's.
+const APART: f64 = 0.125;
+
 /// Nanoseconds for the launch that adds the sums of parts, and for a sum that is written and read.
-const JOIN: [f64; 2] = [2500.0, 0.003];
+const JOIN: [f64; 2] = [2500.0, 0.006];
 
 /// Least number of stages of 128 bytes of the depth for which another part pays.
 const LEAST: u32 = 4;
@@ -38,13 +44,16 @@ const LEAST: u32 = 4;
 /// not divided, and neither are products whose tiles fill the device. `stage` is the number of elements of 128 bytes.
 pub fn fastest(tiles: &[Tile], problem: &Problem, stage: u32, multiprocessors: u32) -> Choice {
     let stages = problem.depth.div_ceil(stage).max(1);
+    let lines = u64::from(problem.rows) + u64::from(problem.columns);
+    let least = lines as f64 * f64::from(stages) * 128.0 * f64::from(problem.count) * BYTE;
     let time = |tile: usize, part: u32| -> f64 {
         let (size, speed) = tiles[tile];
         let parts = stages.div_ceil(part);
         let rounds = (count(problem, size) * u64::from(parts)).div_ceil(multiprocessors.into());
         let sums = f64::from(problem.rows) * f64::from(problem.columns) * f64::from(parts);
         let join = if parts > 1 { JOIN[0] + JOIN[1] * sums } else { 0.0 };
-        rounds as f64 * f64::from(size.rows * size.columns) * ELEMENT / speed * f64::from(part) + join
+        let products = rounds as f64 * f64::from(size.rows * size.columns) * ELEMENT / speed * f64::from(part);
+        products.max(least) + products * APART + join
     };
     let mut best = (0, stages);
     for tile in 0..tiles.len() {
@@ -94,6 +103,7 @@ mod tests {
             parts
         };
         assert!(parts(16, 4096, 16384, 1) > 1);
+        assert_eq!(parts(128, 4096, 4096, 1), 1, "memory takes as long");
         assert!(parts(64, 64, 16384, 1) > 16);
         assert_eq!(parts(64, 64, 256, 1), 1);
         assert_eq!(parts(64, 64, 16384, 2), 1, "batches are not divided");
