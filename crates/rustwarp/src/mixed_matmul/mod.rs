@@ -11,6 +11,10 @@
 //! - Infinities and NaN as IEEE 754 says; sums beyond the product's range become infinities. A product without terms
 //!   (`K = 0`) is 0. F8E4M3 has NaN, but no infinities.
 //! - *Determinism*: the same bits in every run on one kind of device.
+//! - *Batches*: [`mixed_matmul_batched`] and [`Plan::batched`] compute many products of one size in one launch.
+//! - *Few tiles*: the depth of a product whose tiles would leave most of the device idle is divided. The parts have
+//!   their sums in memory of their own, which a second launch adds in a fixed order, in f32 or i32, within the bounds
+//!   above.
 //! - *Layout*: row-major, A and B also stored transposed. Factors are copied first, which takes as much memory again
 //!   for the time of the call, if their rows do not start at multiples of 16 bytes. On GPUs of compute capability 9.0
 //!   also in large products, if they do not start at multiples of 128 bytes, and factors that are not of 16 bits, if
@@ -304,6 +308,22 @@ impl Device {
         let (a, b) = (a.into(), b.into());
         a.require_on(self, "A")?;
         mixed_matmul(a, b, sizes)
+    }
+
+    /// [`mixed_matmul_batched`] of buffers of this device.
+    ///
+    /// # Errors
+    /// Those of [`mixed_matmul_batched()`].
+    pub fn mixed_matmul_batched<'a, T: Factor<O>, O: Scalar>(
+        &self,
+        a: impl Into<View<'a, T>>,
+        b: impl Into<View<'a, T>>,
+        sizes: Sizes,
+        batch: Batch,
+    ) -> Result<Buffer<O>> {
+        let (a, b) = (a.into(), b.into());
+        a.require_on(self, "A")?;
+        mixed_matmul_batched(a, b, sizes, batch)
     }
 }
 
