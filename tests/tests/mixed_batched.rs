@@ -1,5 +1,5 @@
-//! Batches of products of narrow types, and products whose depth is divided: sums of small integers, which are exact, of
-//! every type and by every kernel, on the simulator.
+//! Batches of products of narrow types, and products whose depth is divided: sums of small integers, which are exact,
+//! of every type and by every kernel, on the simulator.
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
 use float8::F8E4M3;

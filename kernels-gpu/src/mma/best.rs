@@ -55,9 +55,9 @@ macro_rules! kernels {
         pub const $size: Size = size($down, $m, $n);
 
         /// Multiplies pairs of matrices of `P`, `m` by `k` and `k` by `n`, which, and the
-        /// products, are `steps` elements apart. `A`: the first is stored transposed; `B`: the second is not. With `part` above 0, the
-        /// products are parts of one, each with so many of `k`. The product has the type of the factors, or f32 with
-        /// [`WIDE`](crate::tensor::mixed::epilogue::WIDE), of bytes i32; with
+        /// products, are `steps` elements apart. `A`: the first is stored transposed; `B`: the second is not. With
+        /// `part` above 0, the products are parts of one, each with so many of `k`. The product has the type of the
+        /// factors, or f32 with [`WIDE`](crate::tensor::mixed::epilogue::WIDE), of bytes i32; with
         /// [`FINISHED`](crate::tensor::mixed::epilogue::FINISHED), sums become what
         /// [`Epilogue`](crate::tensor::mixed::epilogue::Epilogue) says.
         ///
@@ -66,7 +66,8 @@ macro_rules! kernels {
         /// their elements, in rows of `a_pitch` and `b_pitch`, which are multiples of 16 bytes; what a row has beyond
         /// its elements is zero. `out` has room for `m * n`, which overlap nothing but, exactly, the addend; the other
         /// pointers are null or have their elements. All `a` and `b` are multiples of 16 bytes; those of the kernel
-        /// for small parts need not be, if `how` says so. `part` is a multiple of 64 bytes, or 0. A GPU of sm_80 or later.
+        /// for small parts need not be, if `how` says so. `part` is a multiple of 64 bytes, or 0. A GPU of sm_80 or
+        /// later.
         #[kernel(
             for P in [F16, Bf16, Tf32, S8], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 1)
         )]

@@ -28,6 +28,7 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
     ("crates/cuda_std/src/thread/index.rs", &["UVec2", "UVec3"], "coordinates"),
     ("crates/rustwarp/src/group/blocks.rs", &["Grid"], "rows and columns"),
     ("crates/rustwarp/src/mixed_matmul/epilogue.rs", &["Epilogue"], GROWS),
+    ("crates/rustwarp/src/mixed_matmul/mod.rs", &["Forced"], GROWS),
     ("crates/ptx_sim/src/harness/argument.rs", &["Dim"], "the three extents of a launch"),
     ("crates/ptx_sim/src/isa/", &["*"], "the instruction set of this version, for its own observers; not for users"),
     ("crates/ptx_sim/src/machine/launch.rs", &["Launch"], "callers construct it"),

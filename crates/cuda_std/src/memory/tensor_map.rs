@@ -4,10 +4,11 @@ use super::{Mbarrier, SharedAddress};
 use crate::launch::Scalar;
 use cuda_std_macros::gpu_only;
 
-/// Matrices of one size in global memory, at equal distances, with the size of the boxes that are copied and their order
-/// in shared memory. The host makes it (`rustwarp::Backend::tensor_map`), and a kernel takes it as a parameter.
+/// Matrices of one size in global memory, at equal distances, with the size of the boxes that are copied and their
+/// order in shared memory. The host makes it (`rustwarp::Backend::tensor_map`), and a kernel takes it as a parameter.
 ///
-/// A box is a part of one matrix. One that reaches beyond it is filled with zeros there, and what is stored there is dropped.
+/// A box is a part of one matrix. One that reaches beyond it is filled with zeros there, and what is stored there is
+/// dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorMap {
     #[cfg(target_arch = "nvptx64")]
@@ -78,7 +79,8 @@ impl TensorMap {
         // SAFETY: the caller upholds this function's contract.
         unsafe {
             core::arch::asm!(
-                "cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [{map}, {{{column}, {row}, {matrix}}}], [{from}]; \
+                "cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [{map}, {{{column}, {row}, {matrix}}}], \
+                 [{from}]; \
                  cp.async.bulk.commit_group;",
                 map = in(reg64) self.address, column = in(reg32) column, row = in(reg32) row,
                 matrix = in(reg32) matrix, from = in(reg32) from.0, options(nostack, preserves_flags));

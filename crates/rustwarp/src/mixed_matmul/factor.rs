@@ -87,6 +87,7 @@ pub const WARP_TILES: [Tile; 2] = [(warps::LARGE, 1.0), (warps::SMALL, 0.55)];
 
 /// The kernels of a type for single warps.
 #[doc(hidden)]
+#[non_exhaustive]
 pub struct WarpKernels {
     /// Those of each of [`WARP_TILES`], by whether A and whether B lies across the depth.
     pub products: [[WarpKernel; 4]; WARP_TILES.len()],

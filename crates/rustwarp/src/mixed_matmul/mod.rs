@@ -75,7 +75,8 @@ fn by_warps<T: Operand>(info: &DeviceInfo, sizes: Sizes) -> bool {
 pub struct Forced {
     /// Whether single warps multiply, also where warpgroups are faster, or these where single warps are.
     pub warps: Option<bool>,
-    /// The number of the part of the product that a block computes, below [`TILES`], or [`WARP_TILES`] for single warps.
+    /// The number of the part of the product that a block computes, below [`TILES`], or [`WARP_TILES`] for single
+    /// warps.
     pub tile: Option<usize>,
     /// Elements of the depth that are summed at a time, a multiple of those of 128 bytes; 0 for all.
     pub part: Option<u32>,

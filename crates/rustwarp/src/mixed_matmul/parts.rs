@@ -1,5 +1,5 @@
-//! Products whose depth is divided, because their tiles would not fill the device: the sums of the parts, and the launch
-//! that adds them.
+//! Products whose depth is divided, because their tiles would not fill the device: the sums of the parts, and the
+//! launch that adds them.
 
 use super::epilogue::Parameters;
 use super::factor::JoinKernel;

@@ -1,4 +1,5 @@
-//! How the factors of a batch lie in memory, and the copies that tensor cores read if they cannot read them as they are.
+//! How the factors of a batch lie in memory, and the copies that tensor cores read if they cannot read them as they
+//! are.
 
 use crate::backend::{Handle, Memory, Shape, TensorLayout, View};
 use crate::element::Scalar;

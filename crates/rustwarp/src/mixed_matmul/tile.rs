@@ -56,9 +56,9 @@ pub fn fastest(tiles: &[Tile], problem: &Problem, stage: u32, multiprocessors: u
         products.max(least) + products * APART + join
     };
     let mut best = (0, stages);
-    for tile in 0..tiles.len() {
+    for (tile, (size, _)) in tiles.iter().enumerate() {
         let most = if problem.count == 1 { stages / LEAST } else { 1 };
-        let free = u64::from(multiprocessors) / count(problem, tiles[tile].0).max(1);
+        let free = u64::from(multiprocessors) / count(problem, *size).max(1);
         for parts in 1..=free.min(most.into()).max(1) as u32 {
             let part = stages.div_ceil(parts);
             if time(tile, part) < time(best.0, best.1) {

@@ -1,5 +1,5 @@
-//! Copies matrices so that their rows start at multiples of 128 bytes: tensor maps want 16, and copies of boxes with rows
-//! of whole cache lines take half the time.
+//! Copies matrices so that their rows start at multiples of 128 bytes: tensor maps want 16, and copies of boxes with
+//! rows of whole cache lines take half the time.
 
 use super::ring::ROW;
 use crate::unroll::unroll;

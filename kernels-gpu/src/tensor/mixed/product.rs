@@ -52,19 +52,21 @@ macro_rules! kernels {
         /// `B`: the second is not. With `part` above 0, the products are parts of one, each with so many of `k`.
         ///
         /// The maps have swizzles of 128 bytes and boxes whose rows have 128 bytes, with 16 rows for C. A factor that
-        /// lies along the depth has a box of all its rows in a tile ([`lines`] of 128 of A, of the tile's columns of B),
-        /// another boxes of 64 rows. `a` and `b`, which `how` = [`PLAIN`] takes instead, are the matrices without padding;
-        /// A, B and C with its addend each lie `steps` elements apart. C has the type of the factors, or f32 with [`WIDE`](super::epilogue::WIDE).
+        /// lies along the depth has a box of all its rows in a tile ([`lines`] of 128 of A, of the tile's columns of
+        /// B), another boxes of 64 rows. `a` and `b`, which `how` = [`PLAIN`] takes instead, are the matrices without
+        /// padding; A, B and C with its addend each lie `steps` elements apart. C has the type of the factors, or f32
+        /// with [`WIDE`](super::epilogue::WIDE).
         ///
         /// With [`FINISHED`] the sums become `alpha * row_scales[i] * column_scales[j] * sum + beta * addend[i][j] +
         /// bias[j]`, where null pointers stand for parameters that change nothing.
         ///
         /// # Safety
-        /// [`BLOCK`] threads, any number of blocks; the maps describe matrices of these sizes, one if `how` says that it
-        /// is shared, and `out` has room for products of `m * n` elements, the map's, which overlap nothing but,
-        /// exactly, the addend. `part` is a multiple of 128 bytes, or 0, with it both factors are shared, and
-        /// `count * part` is `k` or more, `(count - 1) * part` less. The other pointers are null or have their elements. Without [`PLAIN`]: a GPU of sm_90, and the tile's dynamic shared memory; with it, no
-        /// maps are used, but `a` and `b` have their elements.
+        /// [`BLOCK`] threads, any number of blocks; the maps describe matrices of these sizes, one if `how` says that
+        /// it is shared, and `out` has room for products of `m * n` elements, the map's, which overlap nothing but,
+        /// exactly, the addend. `part` is a multiple of 128 bytes, or 0, with it both factors are shared, and `count *
+        /// part` is `k` or more, `(count - 1) * part` less. The other pointers are null or have their elements. Without
+        /// [`PLAIN`]: a GPU of sm_90, and the tile's dynamic shared memory; with it, no maps are used, but `a` and `b`
+        /// have their elements.
         #[kernel(for P in [F16, Bf16], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 1))]
         pub unsafe fn $half<P: Multiply<$registers>, const A: bool, const B: bool>(
             a_map: TensorMap,

@@ -81,7 +81,7 @@ pub enum Refusal {
     /// The run of twice the size is faster.
     #[error(
         "not predicted: twice the size takes less time ({0:.1} us, then {1:.1} us), so the time does not follow the \
-         size; explain the size itself, or start from a larger --n"
+         size; explain the size itself, or start from a larger one"
     )]
     Falls(f64, f64),
 }
