@@ -18,8 +18,6 @@ pub struct Page {
     pub shape: String,
     /// The device that times are estimated for.
     pub device: Device,
-    /// How far the estimates of this family were from measured times, as a sentence; null if none were compared.
-    pub accuracy: Option<String>,
     /// The variants in the requested order.
     pub variants: Vec<Variant>,
     /// The idea of the variant after the last one shown.
@@ -112,9 +110,7 @@ impl Page {
             let counters = row.counters.unwrap_or_default();
             Variant::new(&row.variant, idea(&row.variant), row.verified, counters, row.launches, row.between)
         };
-        let accuracy = super::accuracy::sentence(family.name);
-        let variants = rows.into_iter().map(explain).collect();
-        Self { title, n, shape, device, accuracy, variants, next }
+        Self { title, n, shape, device, variants: rows.into_iter().map(explain).collect(), next }
     }
 }
 

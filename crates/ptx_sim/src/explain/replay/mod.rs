@@ -13,7 +13,6 @@ mod cache;
 mod cause;
 mod class;
 mod copies;
-mod fused;
 mod halves;
 mod ideal;
 mod memory;
