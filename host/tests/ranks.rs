@@ -5,9 +5,12 @@ mod program;
 
 use program::{command, lines};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::iter;
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Stdio};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -20,7 +23,10 @@ type Variables = Vec<(&'static str, String)>;
 
 /// A port at which nothing listens.
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    let new = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut given = GIVEN.lock().unwrap();
+    iter::repeat_with(new).find(|port| given.insert(*port)).unwrap()
 }
 
 /// The variables of torchrun.

@@ -32,10 +32,10 @@ const STAGES: u32 = 4;
 /// Parts of a stage: 32 bytes of the depth, as an instruction has.
 const STEPS: usize = (ROW / 32) as usize;
 
-/// Bit of `how`: the address of the first factor is not a multiple of 16 bytes.
+/// Bit of `how`: not all first factors start at multiples of 16 bytes.
 pub const A_UNALIGNED: u32 = 1;
 
-/// Bit of `how`: that of the second is not.
+/// Bit of `how`: not all second factors do.
 pub const B_UNALIGNED: u32 = 2;
 
 /// The part with `down` by `BLOCK / 32 / down` warps, of `m` and `n` blocks of 16 rows and columns.
@@ -54,20 +54,20 @@ macro_rules! kernels {
         #[doc = concat!("The part of the product that a block of [`", stringify!($name), "`] computes.")]
         pub const $size: Size = size($down, $m, $n);
 
-        /// Multiplies pairs of matrices of `P`, `m` by `k` and `k` by `n`, which, and the
-        /// products, are `steps` elements apart. `A`: the first is stored transposed; `B`: the second is not. With
-        /// `part` above 0, the products are parts of one, each with so many of `k`. The product has the type of the
-        /// factors, or f32 with [`WIDE`](crate::tensor::mixed::epilogue::WIDE), of bytes i32; with
-        /// [`FINISHED`](crate::tensor::mixed::epilogue::FINISHED), sums become what
+        /// Multiplies pairs of matrices of `P`, `m` by `k` and `k` by `n`. First factors, second factors and products
+        /// are each `steps` elements apart. `A`: the first is stored transposed; `B`: the second is not. With `part`
+        /// above 0, the products are parts of one, each with so many of `k`, and `steps` leads from part to part. The
+        /// product has the type of the factors, or f32 with [`WIDE`](crate::tensor::mixed::epilogue::WIDE), of bytes
+        /// i32; with [`FINISHED`](crate::tensor::mixed::epilogue::FINISHED), sums become what
         /// [`Epilogue`](crate::tensor::mixed::epilogue::Epilogue) says.
         ///
         /// # Safety
         /// [`BLOCK`] threads, one block for each part of each product, with its dynamic shared memory. `a` and `b` have
         /// their elements, in rows of `a_pitch` and `b_pitch`, which are multiples of 16 bytes; what a row has beyond
-        /// its elements is zero. `out` has room for `m * n`, which overlap nothing but, exactly, the addend; the other
-        /// pointers are null or have their elements. All `a` and `b` are multiples of 16 bytes; those of the kernel
-        /// for small parts need not be, if `how` says so. `part` is a multiple of 64 bytes, or 0. A GPU of sm_80 or
-        /// later.
+        /// its elements is zero. `out` has room for all products of `m * n`, which overlap nothing but, exactly, the
+        /// addend; the other pointers are null or have their elements. All `a` and `b` are multiples of 16 bytes; those
+        /// of the kernel for small parts need not be, if `how` says so. `part` is a multiple of 64 bytes, or 0. A GPU
+        /// of sm_80 or later.
         #[kernel(
             for P in [F16, Bf16, Tf32, S8], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 1)
         )]

@@ -52,9 +52,9 @@ impl TensorMap {
     /// barrier counts the bytes of the whole box when they are there.
     ///
     /// # Safety
-    /// The matrix is initialised and not written, and the destination, aligned to 128 (to 1024 for a swizzle of 128
-    /// bytes) with room for the box, not accessed, until a wait for the barrier's phase has returned. The phase
-    /// announces the bytes ([`Mbarrier::arrive_expecting`]).
+    /// The map has three dimensions. The matrix is initialised and not written, and the destination, aligned to 128 (to
+    /// 1024 for a swizzle of 128 bytes) with room for the box, not accessed, until a wait for the barrier's phase has
+    /// returned. The phase announces the bytes ([`Mbarrier::arrive_expecting`]).
     #[gpu_only]
     pub unsafe fn copy_in(self, to: SharedAddress, [column, row, matrix]: [u32; 3], barrier: Mbarrier) {
         // SAFETY: the caller upholds this function's contract.
@@ -67,13 +67,13 @@ impl TensorMap {
         }
     }
 
-    /// Starts the copy of a box from shared memory to its matrix, where its first element comes to this column and row
-    /// of this matrix, as a group of its own: see [`wait_copies_read`].
+    /// Starts the copy of a box from shared memory to this matrix, where its first element comes to this column and
+    /// row, as a group of its own: see [`wait_copies_read`].
     ///
     /// # Safety
-    /// The box in shared memory, aligned as for [`TensorMap::copy_in`], is initialised, and its last writes come before
-    /// a [`fence_copies`]; it is not written until the group has been waited for. No other access to the elements of
-    /// the matrix races with the copy, which is complete at the end of the kernel.
+    /// The map has three dimensions. The box in shared memory, aligned as for [`TensorMap::copy_in`], is initialised,
+    /// and its last writes come before a [`fence_copies`]; it is not written until the group has been waited for. No
+    /// other access to the elements of the matrix races with the copy, which is complete at the end of the kernel.
     #[gpu_only]
     pub unsafe fn copy_out(self, from: SharedAddress, [column, row, matrix]: [u32; 3]) {
         // SAFETY: the caller upholds this function's contract.

@@ -67,8 +67,7 @@ pub fn matmul_into<'a, T: Real>(
 
 /// The products of a batch, which follow each other without gaps.
 ///
-/// Many small products fill a device that one of them does not; and several products of one A or one B (a step of 0)
-/// read it once.
+/// Many small products fill a device that one of them does not.
 ///
 /// # Errors
 /// [`Error::Argument`] if the batch leaves gaps between products (see [`matmul_batched_into`]), and the errors of that

@@ -12,13 +12,13 @@
 //!   (`K = 0`) is 0. F8E4M3 has NaN, but no infinities.
 //! - *Determinism*: the same bits in every run on one kind of device.
 //! - *Batches*: [`mixed_matmul_batched`] and [`Plan::batched`] compute many products of one size in one launch.
-//! - *Few tiles*: the depth of a product whose tiles would leave most of the device idle is divided. The parts have
-//!   their sums in memory of their own, which a second launch adds in a fixed order, in f32 or i32, within the bounds
-//!   above.
+//! - *Few tiles*: the depth of a single product whose tiles would leave most of the device idle is divided. The parts
+//!   write their sums to scratch memory, and a second launch adds these in a fixed order, in f32 or i32, within the
+//!   bounds above. Batches are not divided.
 //! - *Layout*: row-major, A and B also stored transposed. Factors are copied first, which takes as much memory again
-//!   for the time of the call, if their rows do not start at multiples of 16 bytes. On GPUs of compute capability 9.0
-//!   also in large products, if they do not start at multiples of 128 bytes, and factors that are not of 16 bits, if
-//!   they do not lie along `k` (B not stored transposed, A stored transposed).
+//!   for the time of the call, if their rows, or the matrices of a batch, do not start at multiples of 16 bytes. On
+//!   GPUs of compute capability 9.0 also in large products, if they do not start at multiples of 128 bytes, and factors
+//!   that are not of 16 bits, if they do not lie along `k` (B not stored transposed, A stored transposed).
 //! - [`Epilogue`]: scales, an addend, a bias and an activation in the same launch.
 //! - *Source*: the kernels are `kernels_gpu::tensor::mixed` and `kernels_gpu::mma`.
 //!
@@ -83,6 +83,20 @@ pub struct Forced {
 }
 
 impl Forced {
+    /// # Errors
+    /// [`Error::Argument`] for a tile that does not exist, and for parts of a batch or of no whole stages.
+    fn require<T: Operand>(self, batch: Batch) -> Result<()> {
+        let tiles = if self.warps == Some(true) { WARP_TILES.len() } else { TILES.len() };
+        let part = self.part.unwrap_or(0);
+        if self.tile.is_some_and(|tile| tile >= tiles) {
+            return Err(Error::Argument(format!("there are {tiles} tiles")));
+        }
+        if part != 0 && (batch.count != 1 || !part.is_multiple_of(ROW / size_of::<T>() as u32)) {
+            return Err(Error::Argument(format!("a part of {part} divides the depth of no batch and no stage")));
+        }
+        Ok(())
+    }
+
     fn choose<T: Operand>(self, tiles: &[Tile], problem: &Problem, info: &DeviceInfo) -> Choice {
         let best = tile::fastest(tiles, problem, ROW / size_of::<T>() as u32, info.multiprocessors);
         Choice { tile: self.tile.unwrap_or(best.tile), part: self.part.unwrap_or(best.part) }
@@ -103,12 +117,12 @@ pub fn mixed_matmul<'a, T: Factor<O>, O: Scalar>(
     mixed_matmul_batched(a, b, sizes, Batch::SINGLE)
 }
 
-/// The products of a batch of matrices A, `m` x `k`, and B, `k` x `n`. Matrices of `m` x `n` are
-/// [`steps[2]`](Batch::steps) elements apart; what lies between them is not initialised.
+/// The products of a batch of matrices A, `m` x `k`, and B, `k` x `n`: matrices of `m` x `n`, which follow each other
+/// without gaps.
 ///
 /// # Errors
-/// Those of [`mixed_matmul()`], [`Error::Mismatch`] if a buffer does not have the length of all its matrices
-/// ([`Batch::spans`]), [`Error::Argument`] for products that overlap.
+/// [`Error::Argument`] if the batch leaves gaps between products (see [`mixed_matmul_batched_into`]), and the errors of
+/// that function.
 pub fn mixed_matmul_batched<'a, T: Factor<O>, O: Scalar>(
     a: impl Into<View<'a, T>>,
     b: impl Into<View<'a, T>>,
@@ -116,7 +130,7 @@ pub fn mixed_matmul_batched<'a, T: Factor<O>, O: Scalar>(
     batch: Batch,
 ) -> Result<Buffer<O>> {
     let (a, b) = (a.into(), b.into());
-    let mut output = a.device().uninit::<O>(batch.spans(sizes)?[2])?;
+    let mut output = a.device().uninit::<O>(batch.without_gaps(sizes)?)?;
     mixed_matmul_batched_into(a, b, sizes, batch, &mut output)?;
     Ok(output)
 }
@@ -134,11 +148,12 @@ pub fn mixed_matmul_into<'a, T: Factor<O>, O: Scalar>(
     mixed_matmul_batched_into(a, b, sizes, Batch::SINGLE, product)
 }
 
-/// Writes the products of a batch, as [`mixed_matmul_batched`] returns them, without waiting, in the stream of the
-/// device of the products. What lies between them stays as it is.
+/// Writes the products of a batch, without waiting, in the stream of the device of the products. A, B and the products
+/// have [`Batch::spans`] elements. Elements of gaps between products are not written.
 ///
 /// # Errors
-/// Those of [`mixed_matmul_batched`].
+/// [`Error::Mismatch`] for memory of another length, [`Error::Argument`] for products that overlap, for about 2^31
+/// products and more, and for more tiles than a grid can have, and those of [`mixed_matmul()`].
 pub fn mixed_matmul_batched_into<'a, T: Factor<O>, O: Scalar>(
     a: impl Into<View<'a, T>>,
     b: impl Into<View<'a, T>>,
@@ -183,8 +198,9 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
     /// Plans products of these sizes.
     ///
     /// # Errors
-    /// [`Error::Argument`] for sizes from 2^31 - 512 on, which tensor maps do not have, [`Error::OutOfMemory`] if the
-    /// device has too little memory for copies of the factors that need one, and for the sums of parts of a product.
+    /// [`Error::Argument`] for sizes from 2^31 - 512 on, and for more tiles than a grid can have;
+    /// [`Error::OutOfMemory`] if the device has too little memory for copies of the factors that need one, and for the
+    /// sums of parts of a product.
     pub fn new(device: &H, sizes: Sizes) -> Result<Self> {
         Self::batched(device, sizes, Batch::SINGLE)
     }
@@ -192,7 +208,7 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
     /// Plans batches of products.
     ///
     /// # Errors
-    /// Those of [`Plan::new`], and [`Error::Argument`] for products that overlap.
+    /// Those of [`Plan::new`], and [`Error::Argument`] for products that overlap, and for about 2^31 products and more.
     pub fn batched(device: &H, sizes: Sizes, batch: Batch) -> Result<Self> {
         Self::forced(device, sizes, batch, Forced::default())
     }
@@ -203,6 +219,7 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
     /// Those of [`Plan::batched`], and [`Error::Argument`] for single warps, of F8E4M3 and on devices that cannot.
     #[doc(hidden)]
     pub fn forced(device: &H, sizes: Sizes, batch: Batch, forced: Forced) -> Result<Self> {
+        forced.require::<T>(batch)?;
         let (problem, spans) = (Problem::new(sizes, batch)?, batch.spans(sizes)?);
         let way = if forced.warps.unwrap_or_else(|| by_warps::<T>(device.backend().info(), sizes)) {
             Way::Warps(Warps::new::<T>(device, problem, sizes.transposed, forced)?)

@@ -23,7 +23,11 @@ impl Problem {
         let fits = |n: usize| u32::try_from(n).ok().filter(|n| *n < (1 << 31) - 512);
         match (fits(m), fits(n), fits(k), fits(batch.count)) {
             (Some(rows), Some(columns), Some(depth), Some(count)) => {
-                Ok(Self { rows, columns, depth, count, steps: batch.steps.map(|step| step as u64) })
+                // Nothing follows a single matrix, and nothing lies in one without elements.
+                let used = count > 1 && rows > 0 && columns > 0 && depth > 0;
+                let [a, b, product] = batch.steps.map(|step| step as u64);
+                let steps = [if used { a } else { 0 }, if used { b } else { 0 }, if count > 1 { product } else { 0 }];
+                Ok(Self { rows, columns, depth, count, steps })
             }
             _ => {
                 let what = format!("{} of {m}x{n}x{k}", batch.count);

@@ -43,7 +43,7 @@ pub struct Place {
     pub step: u64,
 }
 
-/// What is to be known of a factor.
+/// What a plan needs to know about a factor.
 pub struct Request {
     /// Rows of A or columns of B.
     pub lines: u32,

@@ -17,8 +17,8 @@ use kernels_gpu::tensor::mixed::problem::{A_ACROSS, A_SHARED, B_ACROSS, B_SHARED
 use kernels_gpu::tensor::mixed::product::BLOCK;
 use kernels_gpu::tensor::mixed::{COPY_ROWS, pad};
 
-/// Least number of multiplications for which a copy of a factor with rows of whole cache lines costs less than it saves
-/// (`docs/results/h200`).
+/// Least number of multiplications of a product for which a copy of a factor with rows of whole cache lines costs less
+/// than it saves (`docs/results/h200`).
 const COPY_PAYS: u128 = 1 << 32;
 
 /// A plan.
@@ -52,7 +52,8 @@ impl<H: Handle> Warpgroups<H> {
         let (blocks, elements) = (u64::from(info.multiprocessors), problem.elements());
         let across @ [across_a, across_b] = [transposed[0], !transposed[1]];
         // Copies of boxes whose rows are not whole cache lines take twice the time.
-        let large = u128::from(elements).saturating_mul(problem.depth.into()) >= COPY_PAYS;
+        let Problem { rows, columns, depth, .. } = problem;
+        let large = [rows, columns, depth].into_iter().map(u128::from).product::<u128>() >= COPY_PAYS;
         let multiple = tensor.then_some(if large { pad::LINE } else { pad::UNIT });
         let factor = |factor: usize, lines, tile| {
             let ((count, step), depth) = (problem.matrices(factor), problem.depth);
@@ -171,7 +172,8 @@ impl<H: Handle> Warpgroups<H> {
     }
 }
 
-/// The map by which products are stored; `None` if their rows do not start at multiples of 16 bytes, or are finished.
+/// The map by which products are stored; `None` if sums are finished on the way, or if rows or products do not start at
+/// multiples of 16 bytes.
 ///
 /// # Errors
 /// Those of the device.

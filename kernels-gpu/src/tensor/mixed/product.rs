@@ -11,11 +11,12 @@
 use super::accumulator::{Accumulator, Sum};
 use super::epilogue::{Epilogue, FINISHED};
 use super::precision::{Bf16, E4m3, F16, Multiply, Precision, S8, Tf32};
-use super::problem::{A_ACROSS, B_ACROSS, BY_ELEMENTS, Batch, Item, PLAIN, Problem, Product};
+use super::problem::{self, A_ACROSS, B_ACROSS, BY_ELEMENTS, Batch, Item, PLAIN, Problem, Product};
 use super::ring::{ROW, ROWS, Ring, WARPGROUPS, lines, shared};
 use super::store::store;
 use crate::position::Position;
 use crate::unroll::unroll;
+use core::ops::Range;
 use cuda_std::memory::{SharedAddress, TensorMap, wait_copies_read};
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
@@ -199,8 +200,9 @@ unsafe fn plain<P: Precision>(problem: &Problem, a: *const P::Bits, b: *const P:
         let (a_start, along_a) = if across[0] { (row, m) } else { (row * depth, 1) };
         let (b_start, along_b) = if across[1] { (column, n) } else { (column * depth, 1) };
         let (a, b) = (a.wrapping_add(a_first), b.wrapping_add(b_first));
-        let (mut sum, mut at) = (P::Sum::ZERO, 0);
-        while at < depth {
+        let Range { start, end } = problem::depth(batch.part, number as u32, *k);
+        let (mut sum, mut at) = (P::Sum::ZERO, start as usize);
+        while at < end as usize {
             // SAFETY: both elements are inside their matrices.
             let (x, y) = unsafe { (*a.add(a_start + at * along_a), *b.add(b_start + at * along_b)) };
             sum = P::multiply_add(x, y, sum);

@@ -1,4 +1,4 @@
-//! Copies matrices that lie across the depth to such that lie along it, with rows of whole cache lines: tensor cores
+//! Copies matrices that lie across the depth into ones that lie along it, with rows of whole cache lines: tensor cores
 //! read all factors but those of 16 bits along the depth only.
 
 use super::pad::LINE;
@@ -33,9 +33,9 @@ pub unsafe fn tensor_turn<T: Copy>(from: *const T, to: *mut T, count: u32, step:
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
     // Without `max` the compiler would keep panics for divisions by 0.
     let (each, across) = ((down * across).max(1), across.max(1));
-    let mut index = thread::block_idx_x();
-    while index < each * count {
-        let (matrix, tile) = ((index / each) as usize, index % each);
+    let mut index = u64::from(thread::block_idx_x());
+    while index < u64::from(each) * u64::from(count) {
+        let (matrix, tile) = ((index / u64::from(each)) as usize, (index % u64::from(each)) as u32);
         let (from, to) =
             (from.wrapping_add(matrix * step as usize), to.wrapping_add(matrix * columns as usize * pitch));
         let (first_row, first_column) = (tile / across * SIDE, tile % across * SIDE);
@@ -67,6 +67,6 @@ pub unsafe fn tensor_turn<T: Copy>(from: *const T, to: *mut T, count: u32, step:
             i += BLOCK / 32;
         }
         thread::sync_threads();
-        index += thread::grid_dim_x();
+        index += u64::from(thread::grid_dim_x());
     }
 }
