@@ -105,7 +105,7 @@ impl<T: Factor<O>, O: Scalar> Types<T, O> {
     /// Depths that are divided into parts of one to five stages, the last of which is not whole.
     fn check_parts(&self) {
         let stage = 128 / size_of::<T>() as u32;
-        let k = 5 * stage as usize - 16;
+        let k = 5 * stage as usize - 32;
         for transposed in STORED {
             self.check(Sizes { m: 40, n: 24, k, transposed }, Batch::SINGLE, Some(3 * stage), 0);
         }

@@ -33,9 +33,10 @@ pub unsafe fn tensor_turn<T: Copy>(from: *const T, to: *mut T, count: u32, step:
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
     // Without `max` the compiler would keep panics for divisions by 0.
     let (each, across) = ((down * across).max(1), across.max(1));
-    let mut index = u64::from(thread::block_idx_x());
-    while index < u64::from(each) * u64::from(count) {
-        let (matrix, tile) = ((index / u64::from(each)) as usize, (index % u64::from(each)) as u32);
+    // No memory has 2^32 tiles.
+    let mut index = thread::block_idx_x();
+    while index < each * count {
+        let (matrix, tile) = ((index / each) as usize, index % each);
         let (from, to) =
             (from.wrapping_add(matrix * step as usize), to.wrapping_add(matrix * columns as usize * pitch));
         let (first_row, first_column) = (tile / across * SIDE, tile % across * SIDE);
@@ -67,6 +68,6 @@ pub unsafe fn tensor_turn<T: Copy>(from: *const T, to: *mut T, count: u32, step:
             i += BLOCK / 32;
         }
         thread::sync_threads();
-        index += u64::from(thread::grid_dim_x());
+        index += thread::grid_dim_x();
     }
 }
