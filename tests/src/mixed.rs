@@ -9,8 +9,11 @@ use rustwarp::matmul::{Batch, Sizes};
 use rustwarp::mixed_matmul::{Activation, Epilogue, Factor, Forced, Plan};
 use rustwarp::{Buffer, Device, Scalar};
 
-/// Ways of computing a product that the plans of one must be told: by warpgroups and, for types that have them, by
-/// single warps with every part of the product.
+/// Every storage order of the factors.
+pub const STORED: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
+
+/// The kernels that can compute a product: warpgroups and, for types that have them, single warps with every part of
+/// the product.
 pub fn ways<T: Factor<O>, O: Scalar>() -> Vec<Forced> {
     let tiles = T::WARP_KERNELS.map_or(0, |_| Plan::<T, O>::WARP_TILES);
     let warps = (0..tiles).map(|tile| Forced { warps: Some(true), tile: Some(tile), ..Forced::default() });
@@ -31,7 +34,8 @@ fn integers(n: usize, step: usize) -> impl Iterator<Item = f32> {
     (0..n).map(move |i| (i * step % 5) as f32 - 2.0)
 }
 
-fn float<T: Scalar>(x: T) -> f64 {
+/// The number that an element is.
+pub fn value<T: Scalar>(x: T) -> f64 {
     match x.value() {
         Value::Float(x) => x,
         Value::Int(x) => x as f64,
@@ -123,9 +127,9 @@ fn check<T: Factor<O>, O: Scalar>(device: &Device, narrow: fn(f32) -> T, out: fn
                 let added = case.beta.map_or(0.0, |beta| f64::from(beta * old[at]));
                 let x = scale * f64::from(sum) + added + if case.bias { f64::from(bias[j]) } else { 0.0 };
                 let want = activate(case.activation, x);
-                let error = (float(have) - want).abs();
+                let error = (value(have) - want).abs();
                 let bound = rounding * want.abs() + 3e-6 * (1.0 + x.abs());
-                assert!(error <= bound, "{} {m}x{n}x{k} {i} {j}: {} instead of {want}", case.name, float(have));
+                assert!(error <= bound, "{} {m}x{n}x{k} {i} {j}: {} instead of {want}", case.name, value(have));
             }
         }
     }
@@ -172,7 +176,7 @@ fn small_integers<T: Factor<O>, O: Scalar>(device: &Device, narrow: fn(f32) -> T
             let mut c: Buffer<O> = device.zeros(m * n).expect("memory");
             plan.launch([&on_a, &on_b], &mut c).expect("a product");
             let product = c.download().expect("elements");
-            let wrong = product.iter().zip(&sums).position(|(&c, sum)| float(c) != f64::from(*sum));
+            let wrong = product.iter().zip(&sums).position(|(&c, sum)| value(c) != f64::from(*sum));
             assert_eq!(wrong, None, "{} of {}, {transposed:?}", O::DTYPE, T::DTYPE);
         }
     }

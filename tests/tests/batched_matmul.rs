@@ -5,9 +5,7 @@
 use rustwarp::backend::{Backend, Buffer, Checkers, Checks, Choice, Module, open};
 use rustwarp::matmul::{Batch, Plan, Real, Sizes, Tile, matmul_batched_into};
 use rustwarp::{Device, Error};
-
-/// Every storage order of the factors.
-const STORED: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
+use tests::mixed::STORED;
 
 /// What the product's memory contains before the launch.
 const BEFORE: f64 = 0.5;

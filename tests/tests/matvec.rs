@@ -3,19 +3,12 @@
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
 use half::{bf16, f16};
-use rustwarp::element::Value;
 use rustwarp::matvec::{Operand, Plan, Sizes};
 use rustwarp::{Device, Scalar};
+use tests::mixed::value;
 
 fn sim() -> Device {
     Device::sim().expect("the simulator")
-}
-
-fn value<T: Scalar>(x: T) -> f64 {
-    match x.value() {
-        Value::Float(x) => x,
-        Value::Int(x) => x as f64,
-    }
 }
 
 /// The product in f64, and the sums of absolute values.

@@ -4,24 +4,14 @@
 
 use float8::F8E4M3;
 use half::{bf16, f16};
-use rustwarp::backend::View;
-use rustwarp::element::Value;
+use rustwarp::backend::{Buffer, Checkers, Checks, Choice, View, open};
 use rustwarp::matmul::{Batch, Sizes};
 use rustwarp::mixed_matmul::{Activation, Epilogue, Factor, Forced, Plan, mixed_matmul_batched};
 use rustwarp::{Device, Error, Scalar};
-use tests::mixed::ways;
-
-const STORED: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
+use tests::mixed::{STORED, value, ways};
 
 fn sim() -> Device {
     Device::sim().expect("the simulator")
-}
-
-fn value<T: Scalar>(x: T) -> f64 {
-    match x.value() {
-        Value::Float(x) => x,
-        Value::Int(x) => x as f64,
-    }
 }
 
 /// -1 and 1 among zeros, of a period that divides no size and no distance here: sums of 640 products are below 2^8 in
@@ -202,6 +192,51 @@ fn epilogues_finish_every_product_once() {
     }
 }
 
+/// PTX for GPUs without tensor maps, on a device whose plans divide the depth: each part computes its own terms.
+#[test]
+fn parts_without_tensor_cores_are_exact() {
+    let image = rustwarp::ptx::find_family("kernels-gpu", "tensor", None, Some("sm_75")).expect("the kernels' PTX");
+    let (device, _) = open(Choice::Sim, Checks::On(Checkers::default())).expect("the simulator");
+    let device = &*device;
+    let module = device.load(&image.bytes, "sm_75").expect("PTX");
+    let sizes = Sizes { m: 5, n: 6, k: 64 * 3 - 8, transposed: [false, true] };
+    let (a, b) = (integers(sizes.m * sizes.k, 2), integers(sizes.k * sizes.n, 3));
+    let upload = |x: &[f32]| {
+        let elements: Vec<f16> = x.iter().map(|x| f16::from_f32(*x)).collect();
+        Buffer::from_slice(device, &elements, "a factor").expect("memory")
+    };
+    let (on_a, on_b) = (upload(&a), upload(&b));
+    let product = Buffer::<f16>::zeros(device, sizes.m * sizes.n, "the product").expect("memory");
+    let way = Forced { warps: Some(false), part: Some(64), ..Forced::default() };
+    let plan = Plan::<f16, f16, _>::forced(&device, sizes, Batch::SINGLE, way).expect("a plan");
+    let launches = plan.prepare([&on_a, &on_b], &product).expect("launches");
+    assert_eq!(launches.len(), 2, "products of parts, and their sum");
+    for launch in &launches {
+        // SAFETY: the parameters are those of the plan.
+        unsafe { launch.run(device, module) }.expect("a launch");
+    }
+    let have: Vec<f64> = product.read(sizes.m * sizes.n).expect("elements").into_iter().map(value).collect();
+    assert_eq!(have, expected(&a, &b, sizes, Batch::SINGLE));
+}
+
+#[test]
+fn choices_that_do_not_exist_are_refused() {
+    let device = sim();
+    let sizes = Sizes { m: 2, n: 3, k: 256, ..Sizes::default() };
+    let refusal = |batch, forced| match Plan::<f16, f16>::forced(&device, sizes, batch, forced).map(drop) {
+        Err(Error::Argument(text)) => text,
+        other => panic!("{other:?}"),
+    };
+    let two = Batch::contiguous(2, sizes).expect("it is small");
+    let part = |part| Forced { part: Some(part), ..Forced::default() };
+    assert!(refusal(two, part(64)).contains("2 products"));
+    assert!(refusal(Batch::SINGLE, part(65)).contains("multiples of 64"));
+    for warps in [false, true] {
+        let tile = Forced { warps: Some(warps), tile: Some(4), ..Forced::default() };
+        assert!(refusal(Batch::SINGLE, tile).contains("no tile 4"));
+    }
+}
+
 #[test]
 fn batches_without_products_and_wrong_ones() {
     let device = sim();
@@ -214,6 +249,7 @@ fn batches_without_products_and_wrong_ones() {
     assert_eq!(products(&a, &b, batch(2)).expect("two products").download().expect("elements"), [f16::ZERO; 12]);
     assert!(matches!(products(&a, &b, batch(3)), Err(Error::Mismatch(_))), "there are two of each");
     assert!(matches!(products(&a, &b, Batch::new(2, [8, 12, 5])), Err(Error::Argument(_))), "products overlap");
+    assert!(matches!(products(&a, &b, Batch::new(2, [8, 12, 7])), Err(Error::Argument(_))), "there are gaps");
     // Sums of nothing.
     let empty = Sizes { k: 0, ..sizes };
     let zero = mixed_matmul_batched::<f16, f16>(&none, &none, empty, Batch::new(2, [0, 0, 6])).expect("products");

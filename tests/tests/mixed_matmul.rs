@@ -7,24 +7,13 @@ use half::{bf16, f16};
 use rustwarp::Scalar;
 use rustwarp::accuracy::Accuracy;
 use rustwarp::backend::View;
-use rustwarp::element::Value;
 use rustwarp::matmul::Sizes;
 use rustwarp::mixed_matmul::{self, Factor, mixed_matmul_into};
 use rustwarp::{Device, Error};
-use tests::mixed::plans;
-
-/// Every storage order of the factors.
-const STORED: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
+use tests::mixed::{STORED, plans, value};
 
 fn sim() -> Device {
     Device::sim().expect("the simulator")
-}
-
-fn value<T: Scalar>(x: T) -> f64 {
-    match x.value() {
-        Value::Float(x) => x,
-        Value::Int(x) => x as f64,
-    }
 }
 
 /// The element of row `i` and column `j` of a matrix that may be stored transposed.

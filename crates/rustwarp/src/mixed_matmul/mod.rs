@@ -85,14 +85,16 @@ pub struct Forced {
 impl Forced {
     /// # Errors
     /// [`Error::Argument`] for a tile that does not exist, and for parts of a batch or of no whole stages.
-    fn require<T: Operand>(self, batch: Batch) -> Result<()> {
-        let tiles = if self.warps == Some(true) { WARP_TILES.len() } else { TILES.len() };
-        let part = self.part.unwrap_or(0);
-        if self.tile.is_some_and(|tile| tile >= tiles) {
-            return Err(Error::Argument(format!("there are {tiles} tiles")));
+    fn require<T: Operand>(self, batch: Batch, tiles: &[Tile]) -> Result<()> {
+        if let Some(tile) = self.tile.filter(|tile| *tile >= tiles.len()) {
+            return Err(Error::Argument(format!("there is no tile {tile}: choose one below {}", tiles.len())));
         }
-        if part != 0 && (batch.count != 1 || !part.is_multiple_of(ROW / size_of::<T>() as u32)) {
-            return Err(Error::Argument(format!("a part of {part} divides the depth of no batch and no stage")));
+        let (part, stage) = (self.part.unwrap_or(0), ROW / size_of::<T>() as u32);
+        if part != 0 && (batch.count != 1 || !part.is_multiple_of(stage)) {
+            return Err(Error::Argument(format!(
+                "{} products cannot have parts of {part}: divide a single product into multiples of {stage}",
+                batch.count
+            )));
         }
         Ok(())
     }
@@ -187,11 +189,7 @@ enum Way<H: Handle> {
 }
 
 impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
-    /// Number of the parts of a product that blocks of warpgroups compute.
-    #[doc(hidden)]
-    pub const TILES: usize = TILES.len();
-
-    /// Number of those that blocks of single warps compute.
+    /// Number of the parts of a product that blocks of single warps compute.
     #[doc(hidden)]
     pub const WARP_TILES: usize = WARP_TILES.len();
 
@@ -213,15 +211,17 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
         Self::forced(device, sizes, batch, Forced::default())
     }
 
-    /// Plans them as it is told.
+    /// Plans batches of products with these choices.
     ///
     /// # Errors
-    /// Those of [`Plan::batched`], and [`Error::Argument`] for single warps, of F8E4M3 and on devices that cannot.
+    /// Those of [`Plan::batched`], and [`Error::Argument`] for choices that the type, the device or the batch does not
+    /// have.
     #[doc(hidden)]
     pub fn forced(device: &H, sizes: Sizes, batch: Batch, forced: Forced) -> Result<Self> {
-        forced.require::<T>(batch)?;
         let (problem, spans) = (Problem::new(sizes, batch)?, batch.spans(sizes)?);
-        let way = if forced.warps.unwrap_or_else(|| by_warps::<T>(device.backend().info(), sizes)) {
+        let warps = forced.warps.unwrap_or_else(|| by_warps::<T>(device.backend().info(), sizes));
+        forced.require::<T>(batch, if warps { &WARP_TILES } else { &TILES })?;
+        let way = if warps {
             Way::Warps(Warps::new::<T>(device, problem, sizes.transposed, forced)?)
         } else {
             Way::Warpgroups(Warpgroups::new::<T>(device, problem, sizes.transposed, forced)?)
