@@ -56,9 +56,10 @@ macro_rules! kernels {
 
         /// Multiplies pairs of matrices of `P`, `m` by `k` and `k` by `n`. First factors, second factors and products
         /// are each `steps` elements apart. `A`: the first is stored transposed; `B`: the second is not. With `part`
-        /// above 0, the products are parts of one, each with so many of `k`, and `steps` leads from part to part. The
-        /// product has the type of the factors, or f32 with [`WIDE`](crate::tensor::mixed::epilogue::WIDE), of bytes
-        /// i32; with [`FINISHED`](crate::tensor::mixed::epilogue::FINISHED), sums become what
+        /// above 0, the products are parts of one: each sums over `part` of the `k` terms, and `steps` leads from part
+        /// to part. The product has the type of the factors, or f32 with
+        /// [`WIDE`](crate::tensor::mixed::epilogue::WIDE), of bytes i32; with
+        /// [`FINISHED`](crate::tensor::mixed::epilogue::FINISHED), sums become what
         /// [`Epilogue`](crate::tensor::mixed::epilogue::Epilogue) says.
         ///
         /// # Safety

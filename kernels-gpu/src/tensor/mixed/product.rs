@@ -50,7 +50,8 @@ macro_rules! kernels {
         pub const $size: Size = size::<Sums<$registers>>();
 
         /// Multiplies `count` pairs of matrices of `P`, `m` by `k` and `k` by `n`. `A`: the first is stored transposed;
-        /// `B`: the second is not. With `part` above 0, the products are parts of one, each with so many of `k`.
+        /// `B`: the second is not. With `part` above 0, the products are parts of one: each sums over `part` of the `k`
+        /// terms.
         ///
         /// The maps have swizzles of 128 bytes and boxes whose rows have 128 bytes, with 16 rows for C. A factor that
         /// lies along the depth has a box of all its rows in a tile ([`lines`] of 128 of A, of the tile's columns of

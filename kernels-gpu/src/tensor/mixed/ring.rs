@@ -32,8 +32,8 @@ pub const fn shared<S: Accumulator>() -> u32 {
     1024 + S::STAGES * stage::<S>() + WARPGROUPS * 4 * COPIES * COPY + 2 * S::STAGES * Mbarrier::SIZE
 }
 
-/// Lines of a box of a factor that lies along the depth, for tiles of so many, if the factor has `all`. The rest of the
-/// tile, if there is one, is never written; its products belong to no element.
+/// Number of lines in a box of a factor that lies along the depth: those of a `tile`, or `all` lines of the factor if
+/// it has fewer. The rest of the tile is then never written; its products belong to no element.
 pub const fn lines(tile: u32, all: u32) -> u32 {
     if all < tile { all } else { tile }
 }

@@ -51,19 +51,11 @@ pub unsafe fn store<P: Precision, S: Accumulator<Sum = P::Sum>>(
                     }
                 });
             }
-            if product.how & BY_ELEMENTS == 0 && !finished {
-                fence_copies();
+            if finished {
                 warp::sync_warp(warp::ALL);
-                if lane == 0 {
-                    problem.c.copy_out(room, [place[0], place[1], number]);
-                }
+                finish::<P>(product, room, place, lane);
             } else {
-                warp::sync_warp(warp::ALL);
-                if finished {
-                    finish::<P>(product, room, place, lane);
-                } else {
-                    copy_elements(product, room, place, lane);
-                }
+                put(problem, product, room, [place[0], place[1], number], lane);
             }
         }
         part += 1;
@@ -125,6 +117,27 @@ unsafe fn write_wide<S: Accumulator>(sums: &S, first: usize, room: SharedAddress
             row.add(place * 16 + 8 * ROW).store(pair(2));
         }
     });
+}
+
+/// Stores a box of the product with this number: by the map of C, or element by element, if the map cannot.
+///
+/// # Safety
+/// The whole warp calls it after it has written the box.
+#[inline(always)]
+unsafe fn put(problem: &Problem, product: &Product, room: SharedAddress, [column, row, number]: [u32; 3], lane: u32) {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe {
+        if product.how & BY_ELEMENTS == 0 {
+            fence_copies();
+            warp::sync_warp(warp::ALL);
+            if lane == 0 {
+                problem.c.copy_out(room, [column, row, number]);
+            }
+        } else {
+            warp::sync_warp(warp::ALL);
+            copy_elements(product, room, [column, row], lane);
+        }
+    }
 }
 
 /// Copies a box from shared memory to the product, four bytes of each row by each lane.
