@@ -142,7 +142,8 @@ fn explain_ptx(path: &Path, options: &PtxOptions) -> anyhow::Result<u8> {
     let name = options.launch.entry.clone().unwrap_or_default();
     let title = format!("{} of {}", name, path.display());
     let variant = Variant::new(&name, "", None, observed.counters, observed.launches, observed.between);
-    let page = Page { title, n: 0, shape: String::new(), device, variants: vec![variant], next: None };
+    let (shape, variants) = (String::new(), vec![variant]);
+    let page = Page { title, n: 0, shape, device, accuracy: None, variants, next: None };
     show(&page, options.json.as_ref(), options.own.html.as_deref())?;
     Ok(CLEAN)
 }

@@ -4,9 +4,8 @@ use super::exit::{CLEAN, WRONG};
 use super::{family, look, stdout};
 use ladders::error::{Error, Result};
 use ladders::explain::Page;
-use ladders::explain::page::Variant;
 use ladders::explain::predict::{self, Predicted, Prediction, Run};
-use ladders::kernels::Family;
+use ladders::kernels::{Family, RungId};
 use rustwarp::backend;
 
 /// Predicts the times of the selected variants at `target`, and prints them. Exit code 1 means that a small run is
@@ -14,28 +13,35 @@ use rustwarp::backend;
 pub(super) fn run(family: &Family, options: &family::Options, target: &[u64], profile: &str) -> anyhow::Result<u8> {
     let base = base(family, options, target)?;
     let sizes = predict::sizes(&base, target);
-    let pages: Vec<Page> =
-        sizes.iter().map(|size| page(family, options, size, target, profile)).collect::<Result<_>>()?;
+    let explain = |size: &[u64], variants: &[RungId]| page(family, options, variants, size, target, profile);
+    let selected = family.select(&options.variant)?;
+    let pages: Vec<Page> = sizes.iter().map(|size| explain(size, &selected)).collect::<Result<_>>()?;
     let (Some(first), Some(last)) = (pages.first(), pages.last()) else { return Ok(WRONG) };
-    let clean = pages.iter().flat_map(|page| &page.variants).all(|variant| variant.verified == Some(true));
-    let predicted = |(i, variant): (usize, &Variant)| {
-        let of = |page: &Page| Run { us: page.variants[i].time_us, blocks: page.variants[i].blocks() };
-        let runs: Vec<Run> = pages.iter().map(of).collect();
-        Predicted {
+    let multiprocessors = first.device.multiprocessors;
+    let mut clean = pages.iter().flat_map(|page| &page.variants).all(|variant| variant.verified == Some(true));
+    let mut variants = Vec::new();
+    for (i, variant) in first.variants.iter().enumerate() {
+        let runs = predict::runs(&base, target, |size| {
+            if let Some(at) = sizes.iter().position(|own| own == size) {
+                return Ok(Run::new(size, &pages[at].variants[i], multiprocessors));
+            }
+            let larger = explain(size, &family.select(&variant.name)?)?;
+            clean &= larger.variants.iter().all(|variant| variant.verified == Some(true));
+            let none = || Error::Usage(format!("{} does not run at {size:?} elements", variant.name));
+            Ok::<_, Error>(Run::new(size, larger.variants.first().ok_or_else(none)?, multiprocessors))
+        })?;
+        let time = predict::time(target, &runs);
+        variants.push(Predicted {
             name: variant.name.clone(),
-            time_us: predict::time(&base, target, &runs),
+            time_us: time.as_ref().ok().copied(),
+            refused: time.err().map(|refusal| refusal.to_string()),
             runs,
             limit: last.variants[i].limit.clone(),
-        }
-    };
+        });
+    }
     let title = first.title.split_once(':').map_or(first.title.as_str(), |(title, _)| title).to_owned();
-    let prediction = Prediction {
-        title,
-        device: first.device.name.clone(),
-        size: target.to_vec(),
-        variants: first.variants.iter().enumerate().map(predicted).collect(),
-        simulated: sizes,
-    };
+    let prediction =
+        Prediction { title, device: first.device.name.clone(), size: target.to_vec(), variants, simulated: sizes };
     stdout::page(&prediction, options.json.json.as_ref(), || prediction.render(look::stdout()))?;
     Ok(if clean { CLEAN } else { WRONG })
 }
@@ -60,8 +66,15 @@ fn base(family: &Family, options: &family::Options, target: &[u64]) -> Result<Ve
     Ok(base)
 }
 
-/// The explanations at a size that stands for the large one.
-fn page(family: &Family, options: &family::Options, size: &[u64], target: &[u64], profile: &str) -> Result<Page> {
+/// The explanations of variants at a size that stands for the large one.
+fn page(
+    family: &Family,
+    options: &family::Options,
+    variants: &[RungId],
+    size: &[u64],
+    target: &[u64],
+    profile: &str,
+) -> Result<Page> {
     let mut options = options.clone();
     (options.data.n, options.data.shape) = match size {
         [n] => (Some(*n), Vec::new()),
@@ -69,7 +82,6 @@ fn page(family: &Family, options: &family::Options, size: &[u64], target: &[u64]
     };
     let times = predict::times(size, target);
     let (device, of) = backend::explaining_larger(profile, times, options.json.printed())?;
-    let variants = family.select(&options.variant)?;
-    let rows = family::rows(family, &options, &*device, &variants)?;
+    let rows = family::rows(family, &options, &*device, variants)?;
     Ok(Page::of_rows(family, of, rows))
 }

@@ -67,7 +67,11 @@ fn times(out: &mut String, page: &Page) {
             escape(&variant.limited_by())
         );
     }
-    out.push_str("</div></section>\n");
+    out.push_str("</div>");
+    if let Some(accuracy) = &page.accuracy {
+        let _ = write!(out, "<p class=\"note\">The {}.</p>", escape(accuracy));
+    }
+    out.push_str("</section>\n");
 }
 
 fn measures(out: &mut String, page: &Page) {

@@ -18,6 +18,8 @@ pub struct Page {
     pub shape: String,
     /// The device that times are estimated for.
     pub device: Device,
+    /// How far the estimates of this family were from measured times, as a sentence; null if none were compared.
+    pub accuracy: Option<String>,
     /// The variants in the requested order.
     pub variants: Vec<Variant>,
     /// The idea of the variant after the last one shown.
@@ -110,7 +112,9 @@ impl Page {
             let counters = row.counters.unwrap_or_default();
             Variant::new(&row.variant, idea(&row.variant), row.verified, counters, row.launches, row.between)
         };
-        Self { title, n, shape, device, variants: rows.into_iter().map(explain).collect(), next }
+        let accuracy = super::accuracy::sentence(family.name);
+        let variants = rows.into_iter().map(explain).collect();
+        Self { title, n, shape, device, accuracy, variants, next }
     }
 }
 

@@ -8,7 +8,11 @@ use std::fmt::Write;
 
 /// Renders tables and sentences; colours mark the better value of two.
 pub fn render(page: &Page, look: Look) -> String {
-    let mut out = format!("{}\nestimated for {}, from a cold cache\n\n", page.title, page.device.name);
+    let mut out = format!("{}\nestimated for {}, from a cold cache\n", page.title, page.device.name);
+    if let Some(accuracy) = &page.accuracy {
+        let _ = writeln!(out, "{}", wrap(accuracy, look.width, 0));
+    }
+    out.push('\n');
     out += &measures(page, look);
     for variant in &page.variants {
         write_variant(&mut out, variant, look);
@@ -158,7 +162,7 @@ mod tests {
             fp64_gflops: 1.0,
         };
         let variants = names.iter().map(|name| variant(name, &[10.0, 2.0], 0, &[])).collect();
-        Page { title: "reduce".to_owned(), n: 1, shape: String::new(), device, variants, next: None }
+        Page { title: "reduce".to_owned(), n: 1, shape: String::new(), device, accuracy: None, variants, next: None }
     }
 
     #[test]

@@ -26,6 +26,7 @@
 
 mod banks;
 mod contention;
+mod counting;
 pub(crate) mod sectors;
 mod sums;
 mod tally;
@@ -38,6 +39,7 @@ use crate::observe::{AccessKind, Bypass, Touch};
 use crate::program::Program;
 use crate::stop::Place;
 use contention::Wanted;
+pub(crate) use counting::counts_lanes;
 
 /// Defines the struct, the iterator over its fields, and its sum from one list.
 macro_rules! counters {
@@ -277,6 +279,11 @@ pub(crate) fn wavefronts_of(touch: &Touch<'_>) -> u32 {
         AccessKind::Atomic => banks::atomic_wavefronts(&wanted_by(touch), touch.bytes),
         _ => banks::wavefronts(touch.addresses, touch.mask, touch.bytes, *touch.spread, banks::pairs(touch)).0,
     }
+}
+
+/// Returns the wavefronts of an atomic on shared memory that counts lanes: lanes at the same word are combined first.
+pub(crate) fn combined_wavefronts_of(touch: &Touch<'_>) -> u32 {
+    banks::different_words(&wanted_by(touch))
 }
 
 /// Returns the sectors of one access to global memory.

@@ -1,11 +1,9 @@
 //! Evaluates the counts of each instruction: totals, and the list of instructions.
 
+use super::counting::{adds_ones, are_dead};
 use super::tally::{Counting, Tally};
 use super::{Counters, InstructionCounters, work};
-use crate::program::{
-    Async, Atomic, AtomicOperation, Callee, Function, Kind, MatrixKind, Op, Order, Preset, Program, Uses,
-};
-use crate::registers::Slot;
+use crate::program::{Async, Atomic, AtomicOperation, Callee, Function, Kind, MatrixKind, Op, Order, Program, Uses};
 use std::cell::LazyCell;
 
 impl Counting {
@@ -81,14 +79,10 @@ fn add(
                 _ => &[],
             };
             sums.shared_atomics += shared.requests;
-            let counts = |part: &Atomic| {
-                let adds = part.operation == AtomicOperation::Add && part.unsigned && part.bytes == 4;
-                adds && adds_one(function, part.b)
-            };
             let dead = dead();
             let passes = match () {
                 // For counting (ATOMS.POPC.INC), lanes at the same word are combined first.
-                () if dead && parts.iter().all(counts) => shared.ideal,
+                () if dead && adds_ones(function, own.pc as usize) => shared.ideal,
                 // A compare-and-swap takes a load and a store.
                 () if parts.iter().any(|part| part.operation == AtomicOperation::Cas) => 2 * shared.units,
                 () => shared.units,
@@ -208,52 +202,5 @@ fn stores(op: &Op) -> bool {
         Op::Store(_) => true,
         Op::Matrix(matrix) => matches!(matrix.kind, MatrixKind::Store { .. } | MatrixKind::StoreFragment(_)),
         _ => false,
-    }
-}
-
-/// Whether the operand is the constant 1.
-fn adds_one(function: &Function, slot: Slot) -> bool {
-    function.preset.iter().any(|preset| matches!(preset, Preset::Const32(row, 1) if *row == slot))
-}
-
-/// Whether the registers that an instruction sets occur nowhere else in the function.
-fn are_dead(uses: &[Uses], pc: usize) -> bool {
-    let once = |register: &u32| {
-        let all = uses.iter().flat_map(|uses| uses.sets.iter().chain(&uses.reads));
-        all.filter(|other| *other == register).count() == 1
-    };
-    uses[pc].sets.iter().all(once)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::program::Inst;
-
-    #[test]
-    fn a_result_is_dead_if_no_instruction_names_its_register_again() {
-        let dead = |body: &str| {
-            let text = format!(
-                ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<2>;\n\
-                 .reg .b32 %r<9>;\n.reg .b64 %rd<2>;\n.reg .f32 %f<4>;\n{body}\nret;\n}}"
-            );
-            let program = Program::parse(&text).expect("PTX");
-            let function = &program.functions[0];
-            let atomic = |inst: &Inst| matches!(inst.op, Op::Atomic(_) | Op::AtomicVector(_));
-            are_dead(&Uses::of_all(function), function.code.iter().position(atomic).expect("an atomic"))
-        };
-        let add = "atom.global.add.u32 %r1, [%rd1], 1;";
-        assert!(dead(add));
-        assert!(dead("red.global.add.u32 [%rd1], 1;"));
-        assert!(dead("atom.global.add.u32 _, [%rd1], 1;"));
-        assert!(!dead("atom.global.add.u32 %r1, [%rd1], %r1;"));
-        assert!(!dead(&format!("{add} st.global.u32 [%rd1], %r1;")));
-        // The layout of the text does not matter: a guard of any name, several instructions on a line, one on several.
-        assert!(dead(".reg .pred wanted;\n@wanted atom.global.add.u32 %r1, [%rd1], 1;"));
-        assert!(dead(&format!("mov.u32 %r2, %r3; {add}")));
-        assert!(dead("atom.global.add.u32\n%r1, [%rd1], 1; // %r1"));
-        assert!(!dead("atom.global.add.u32\n%r1, [%rd1], 1;\nst.global.u32 [%rd1], %r1;"));
-        assert!(dead("atom.global.add.v2.f32 {%f2, %f3}, [%rd1], {%f1, %f1};"));
-        assert!(!dead("atom.global.add.v2.f32 {%f2, %f3}, [%rd1], {%f1, %f1}; add.f32 %f1, %f3, %f3;"));
     }
 }

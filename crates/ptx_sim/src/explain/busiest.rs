@@ -21,6 +21,8 @@ pub struct Busiest {
     pub cycles: f64,
     /// Parts of them by cause, which add up to them.
     pub parts: [f64; CAUSES],
+    /// Cycles in which the units work that the causes stand for.
+    pub busy: [f64; CAUSES],
 }
 
 /// The multiprocessor, with what all its replays share.
@@ -45,6 +47,13 @@ impl<'a> Multiprocessor<'a> {
         let own = subject.blocks.max(1).div_ceil(multiprocessors);
         let (part, rates) = (part(subject, &chosen), rates(subject, &chosen, costs));
         Self { subject, costs, own, chosen, part, rates }
+    }
+
+    /// Instructions of the longest warp of its recorded blocks relative to the mean.
+    pub fn unequal(&self) -> f64 {
+        let warps: Vec<f64> = self.chosen.iter().flat_map(|block| &block.warps).map(|warp| warp.total as f64).collect();
+        let mean = warps.iter().sum::<f64>() / warps.len().max(1) as f64;
+        if mean > 0.0 { warps.iter().copied().fold(0.0, f64::max) / mean } else { 1.0 }
     }
 
     /// Its time with all work of the kernel.
@@ -101,14 +110,13 @@ impl<'a> Multiprocessor<'a> {
             let rate = if recorded > 1 { (end - half) / (recorded / 2) as f64 } else { end / f64::from(resident) };
             cycles = (end + (own - recorded) as f64 * rate).max(idle * own as f64 / recorded as f64);
         }
-        if subject.traced.blocks.len() > chosen.len() {
-            cycles += extra_of_the_last(subject, &setting, costs);
-        }
+        cycles += extra_of_the_last(subject, &setting, costs);
         // What comes before the first copy has arrived does not depend on the number of copies.
         let first = replayed.first.min(cycles);
         cycles = first + (cycles - first) * part + costs.block_cycles;
         let continued = own as f64 / recorded.max(1) as f64 * part;
-        Busiest { cycles, parts: parts(cycles, &causes, &replayed.busy.map(|busy| busy * continued)) }
+        let busy = replayed.busy.map(|busy| busy * continued);
+        Busiest { cycles, parts: parts(cycles, &causes, &busy), busy }
     }
 }
 
@@ -138,13 +146,10 @@ fn parts(cycles: f64, causes: &[f64; CAUSES], busy: &[f64; CAUSES]) -> [f64; CAU
     parts
 }
 
-/// Returns by how much the grid's last block takes longer alone than the first one. In many reductions it adds up the
-/// results of all blocks.
+/// Returns by how much the last block that did the most takes longer alone than the first one. In many reductions it
+/// adds up the results of all blocks.
 fn extra_of_the_last(subject: &Subject<'_>, setting: &Setting, costs: &Costs) -> f64 {
-    let (Some(first), Some(last)) = (subject.traced.blocks.first(), subject.traced.blocks.last()) else { return 0.0 };
-    if last.number + 1 != subject.blocks || last.number == first.number {
-        return 0.0;
-    }
+    let (Some(first), Some(last)) = (subject.traced.blocks.first(), &subject.traced.last) else { return 0.0 };
     let alone = |block: &BlockTrace| {
         let replayed = replay(subject.program, &[block], &Setting { resident: 1, ..*setting }, costs);
         replayed.ends.last().copied().unwrap_or(0.0)

@@ -18,6 +18,12 @@ pub struct Time {
     pub launch_us: (f64, f64),
     /// Cost of a copy of results to the host that the host waits for, and per KiB, in microseconds.
     pub host_us: (f64, f64),
+    /// Time in which each unit works, in microseconds, in a fixed order: the kernel takes no less.
+    #[serde(skip)]
+    pub busy_us: Vec<f64>,
+    /// Instructions of the longest warp of the recorded blocks relative to their mean.
+    #[serde(skip)]
+    pub unequal: f64,
     /// Parts of the kernel's time, which add up to it, the largest first.
     pub limits: Vec<Limit>,
     /// What would make the kernel faster, and its time then at best; the largest gain first.
@@ -66,6 +72,8 @@ pub fn estimate(subject: &Subject<'_>, costs: &Costs) -> Time {
         kernel_us,
         launch_us: (costs.next_launch_ns / 1e3, costs.first_launch_ns / 1e3),
         host_us: (costs.host_copy_ns / 1e3, costs.host_kib_ns / 1e3),
+        unequal: multiprocessor.unequal(),
+        busy_us: busiest.busy.iter().map(|cycles| cycles / subject.clock() / 1e3).collect(),
         limits,
         changes: changes(busiest.cycles, &busiest.parts, subject.clock(), |work| multiprocessor.without(work)),
     }

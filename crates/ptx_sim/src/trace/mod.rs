@@ -8,7 +8,7 @@ mod polls;
 mod recording;
 mod signals;
 
-use crate::count::{bypassing_sectors_of, sectors_of, wavefronts_of};
+use crate::count::{bypassing_sectors_of, combined_wavefronts_of, sectors_of, wavefronts_of};
 use crate::observe::{
     AccessKind, BlockShape, Bypass, Completes, Observer, Peek, Range, Site, Touch, Variable, no_shadow,
 };
@@ -16,7 +16,7 @@ use crate::program::{Order, Scope, Space};
 use crate::registers::LANES;
 use atomics::Atomics;
 use footprint::Footprint;
-use recording::Recording;
+use recording::{Recording, Why};
 use std::collections::BTreeMap;
 
 pub use atomics::Contention;
@@ -30,7 +30,7 @@ pub struct Trace {
     /// Which blocks are recorded, instruction by instruction: those whose number, `%ctaid.x` fastest, is a multiple of
     /// this. With a device's number of multiprocessors they are the blocks that one of them gets.
     pub every: u32,
-    /// Maximum number of recorded warps; the first block and the last one are always recorded.
+    /// Maximum number of recorded warps; the first block and one of the last ones are always recorded.
     pub warps: u32,
     /// Maximum number of recorded instructions per warp, up to eight times as many where few warps are recorded;
     /// further ones are only counted.
@@ -57,6 +57,9 @@ pub struct Traced {
     pub atomics: Contention,
     /// The recorded blocks by their numbers; the first one is block 0.
     pub blocks: Vec<BlockTrace>,
+    /// Of the last blocks of the grid the one that executed the most instructions: in many reductions the block that
+    /// ends last adds up the results of all. `None` if all blocks are in `blocks`.
+    pub last: Option<BlockTrace>,
     /// Bank usage of the shared-memory instructions, in program order.
     pub banks: Vec<Banks>,
     /// Sectors of the global-memory loads and stores, in program order.
@@ -108,6 +111,7 @@ pub(crate) struct Tracing {
     banks: BTreeMap<Site, (Words, [u64; 33])>,
     sectors: BTreeMap<Site, Vec<u64>>,
     blocks: Vec<BlockTrace>,
+    last: Option<BlockTrace>,
 }
 
 impl Tracing {
@@ -121,6 +125,15 @@ impl Tracing {
             banks: BTreeMap::new(),
             sectors: BTreeMap::new(),
             blocks: Vec::new(),
+            last: None,
+        }
+    }
+
+    /// Keeps a block if none of the last ones so far did more; of equal ones the later one.
+    fn keep_last(&mut self, block: BlockTrace) {
+        let key = |block: &BlockTrace| (block.instructions(), block.number);
+        if self.last.as_ref().is_none_or(|last| key(last) < key(&block)) {
+            self.last = Some(block);
         }
     }
 
@@ -140,6 +153,7 @@ impl Tracing {
             copies: self.copies,
             atomics: self.atomics.contention(),
             blocks: self.blocks,
+            last: self.last,
             banks: banks.collect(),
             sectors: sectors.collect(),
         }
@@ -192,11 +206,16 @@ impl Observer for Tracing {
     }
 
     fn begin(&mut self, shape: &BlockShape) -> Self::Block {
-        self.what.records(shape).then(|| Box::new(Recording::new(shape, self.what.steps(shape))))
+        let why = self.what.records(shape)?;
+        Some(Box::new(Recording::new(why, shape, self.what.steps(shape))))
     }
 
     fn end(&mut self, block: Self::Block) {
-        self.blocks.extend(block.map(|recording| recording.finish()));
+        let Some(recording) = block else { return };
+        match recording.why {
+            Why::Chosen => self.blocks.push(recording.finish()),
+            Why::Last => self.keep_last(recording.finish()),
+        }
     }
 
     fn ran(&mut self, block: &mut Self::Block, warp: u32, from: Site, end: u32, active: u32) {
@@ -217,7 +236,8 @@ impl Observer for Tracing {
             _ => return,
         };
         if let Some(recording) = block {
-            recording.touch(touch, units);
+            let counts = touch.kind == AccessKind::Atomic && touch.space == Space::Shared;
+            recording.touch(touch, units, if counts { combined_wavefronts_of(touch) } else { 0 });
         }
     }
 
@@ -250,6 +270,7 @@ impl Observer for Tracing {
             mine.iter_mut().zip(requests).for_each(|(sum, more)| *sum += more);
         }
         self.blocks.extend(other.blocks);
+        other.last.into_iter().for_each(|block| self.keep_last(block));
     }
     fn guarded(&mut self, _: Site, _: u32) {}
 

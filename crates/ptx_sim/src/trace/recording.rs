@@ -18,6 +18,13 @@ pub struct BlockTrace {
     pub warps: Vec<WarpTrace>,
 }
 
+impl BlockTrace {
+    /// Number of instructions that its warps executed.
+    pub fn instructions(&self) -> u64 {
+        self.warps.iter().map(|warp| warp.total).sum()
+    }
+}
+
 /// Recorded instructions of one warp.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -54,6 +61,8 @@ pub struct Step {
     pub lanes: u32,
     /// Wavefronts (shared memory) or sectors (global memory); 0 for other instructions.
     pub units: u32,
+    /// Wavefronts of an atomic on shared memory if lanes at the same word are combined first; 0 for other instructions.
+    pub combined: u32,
     /// State space that the instruction accessed; `None` if it accessed none of the three.
     pub space: Option<Space>,
     /// Bytes that the lanes access in this space.
@@ -71,6 +80,7 @@ impl Step {
         self.place = self.place.wrapping_add(access.place);
         let (units, bytes) = if self.space == Some(access.space) { (self.units, self.bytes) } else { (0, 0) };
         (self.units, self.bytes) = (access.units + units, access.bytes + bytes);
+        self.combined += access.combined;
         self.space = Some(access.space);
         self.sectors = match self.sectors {
             (_, 0) => access.sectors,
@@ -85,6 +95,7 @@ struct Access {
     pc: u32,
     space: Space,
     units: u32,
+    combined: u32,
     bytes: u32,
     sectors: (u32, u32),
     effect: Effect,
@@ -100,19 +111,37 @@ impl Trace {
         self.steps.saturating_mul((u64::from(self.warps) / recorded).clamp(1, 8) as u32)
     }
 
-    /// Whether a block is recorded.
-    pub(super) fn records(&self, shape: &BlockShape) -> bool {
+    /// Why a block is recorded, if it is.
+    pub(super) fn records(&self, shape: &BlockShape) -> Option<Why> {
         let blocks: u64 = shape.grid.iter().map(|&n| u64::from(n)).product();
         let every = u64::from(self.every.max(1));
         let before = shape.ticket / every * u64::from(shape.warps);
         let chosen = shape.ticket.is_multiple_of(every) && before + u64::from(shape.warps) <= u64::from(self.warps);
-        chosen || shape.ticket == 0 || shape.ticket + 1 == blocks
+        match () {
+            () if chosen || shape.ticket == 0 => Some(Why::Chosen),
+            () if shape.ticket + LAST >= blocks => Some(Why::Last),
+            () => None,
+        }
     }
+}
+
+/// Number of the last blocks of which the one that did the most is kept. More than a few run at the same time, and any
+/// of them may be the one that ends last and does what is left.
+const LAST: u64 = 64;
+
+/// Why a block is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// It is one of the first or of every so many.
+    Chosen,
+    /// It may be the one that ends last.
+    Last,
 }
 
 /// State of a recorded block while it runs: its warps, and their accesses since their last instructions were recorded.
 #[derive(Debug)]
 pub(crate) struct Recording {
+    pub(super) why: Why,
     number: u64,
     most: usize,
     warps: Vec<WarpTrace>,
@@ -124,9 +153,10 @@ pub(crate) struct Recording {
 
 impl Recording {
     /// Records at most `most` instructions of each warp.
-    pub(super) fn new(shape: &BlockShape, most: u32) -> Self {
+    pub(super) fn new(why: Why, shape: &BlockShape, most: u32) -> Self {
         let warps = shape.warps as usize;
         Self {
+            why,
             number: shape.ticket,
             most: most as usize,
             warps: vec![WarpTrace::default(); warps],
@@ -157,6 +187,7 @@ impl Recording {
                 pc,
                 lanes: active,
                 units: 0,
+                combined: 0,
                 space: None,
                 bytes: 0,
                 sectors: (0, 0),
@@ -176,7 +207,7 @@ impl Recording {
         accesses.clear();
     }
 
-    pub(super) fn touch(&mut self, touch: &Touch<'_>, units: u32) {
+    pub(super) fn touch(&mut self, touch: &Touch<'_>, units: u32, combined: u32) {
         let Some(trace) = self.warps.get_mut(touch.warp as usize) else { return };
         let first = trace.sectors.len() as u32;
         if touch.space == Space::Global && !trace.full {
@@ -191,7 +222,7 @@ impl Recording {
         };
         let mut place = 0_u64;
         crate::lanes::each(touch.mask, |lane| place = place.wrapping_add(touch.addresses[lane]));
-        let access = Access { pc: touch.site.pc, space: touch.space, units, bytes, sectors, effect, place };
+        let access = Access { pc: touch.site.pc, space: touch.space, units, combined, bytes, sectors, effect, place };
         let polls = &mut self.polls[touch.warp as usize];
         if trace.full {
             let Site { function, pc } = touch.site;

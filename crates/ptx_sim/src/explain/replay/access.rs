@@ -28,7 +28,9 @@ impl Machine<'_> {
             ideal = few.sectors(step.bytes, matches!(op, Op::Store(_)));
             sectors = &ideal;
         }
-        let mut wavefronts = step.units.max(1);
+        let counts = self.classes[&step.function].counts[step.pc as usize];
+        let mut wavefronts =
+            if counts && step.space == Some(Space::Shared) { step.combined } else { step.units }.max(1);
         // Atomics on one word are passes too, but no order of the words saves them.
         if self.without == Some(Without::Conflicts) && !atomic {
             wavefronts = wavefronts.min(step.bytes.div_ceil(128).max(1));

@@ -3,8 +3,10 @@
 //! Classes describe SASS, which the PTX does not show. A sum of two 64-bit integers is two instructions, an address
 //! conversion none, and a parameter is an operand in constant memory.
 
+use super::fused::{Fused, fused};
 use super::halves::halves;
 use super::predicated::{Body, body};
+use crate::count::counts_lanes;
 use crate::explain::Costs;
 use crate::isa::facts::{Latency, Work};
 use crate::isa::matrix::{Element, Multiply};
@@ -59,6 +61,8 @@ pub(super) struct Classes {
     pub uses: Vec<Uses>,
     /// For each branch, the code that becomes predicates.
     pub bodies: Vec<Option<Body>>,
+    /// Whether an instruction is an atomic that counts lanes.
+    pub counts: Vec<bool>,
     /// Whether an instruction is the jump of a loop that ptxas unrolls.
     pub counted: Vec<bool>,
     /// Number of registers.
@@ -71,13 +75,25 @@ impl Classes {
         let mut classes: Vec<Class> = (0_u32..).zip(&uses).map(|(pc, uses)| class(function, pc, uses, costs)).collect();
         let moves = halves(function, &uses);
         classes.iter_mut().zip(moves).filter(|(_, moves)| *moves).for_each(|(class, _)| *class = nothing());
+        for (class, fused) in classes.iter_mut().zip(fused(function, &uses)) {
+            match fused {
+                Fused::Part => *class = nothing(),
+                Fused::One if class.unit == Unit::Arithmetic(INTEGER) => *class = integer(costs),
+                _ => {}
+            }
+        }
         let bodies: Vec<Option<Body>> = (0_u32..).zip(&uses).map(|(pc, _)| body(function, pc)).collect();
-        for (class, _) in classes.iter_mut().zip(&bodies).filter(|(_, body)| body.is_some()) {
-            class.holds = 1.0;
+        for pc in 0..classes.len() {
+            if let Some(body) = &bodies[pc] {
+                // The branch is no instruction, and neither are the jumps around the code.
+                classes[pc] = Class { slots: 0.0, busy: 0.0, holds: 0.0, ..classes[pc] };
+                body.jumps.iter().for_each(|&jump| classes[jump as usize] = nothing());
+            }
         }
         let counted = (0_u32..).zip(&uses).map(|(pc, _)| counted(function, &uses, pc)).collect();
         let registers = uses.iter().flat_map(|uses| uses.sets.iter().chain(&uses.reads)).max();
-        Self { classes, bodies, counted, registers: registers.map_or(0, |&most| most as usize + 1), uses }
+        let counts = (0..function.code.len()).map(|pc| counts_lanes(function, &uses, pc)).collect();
+        Self { classes, bodies, counts, counted, registers: registers.map_or(0, |&most| most as usize + 1), uses }
     }
 }
 
@@ -157,6 +173,12 @@ fn product_cycles(product: &Multiply) -> f64 {
 
 fn nothing() -> Class {
     Class { unit: Unit::Nothing, slots: 0.0, busy: 0.0, latency: 0.0, holds: 0.0 }
+}
+
+/// One instruction on words.
+fn integer(costs: &Costs) -> Class {
+    let unit = Unit::Arithmetic(INTEGER);
+    Class { unit, slots: 1.0, busy: costs.integer_busy, latency: costs.alu_cycles, holds: 1.0 }
 }
 
 fn arithmetic(function: &Function, work: Work, latency: Latency, uses: &Uses, costs: &Costs) -> Class {

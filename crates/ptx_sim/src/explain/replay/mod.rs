@@ -13,6 +13,7 @@ mod cache;
 mod cause;
 mod class;
 mod copies;
+mod fused;
 mod halves;
 mod ideal;
 mod memory;

@@ -13,18 +13,26 @@ pub(in crate::explain) struct Body {
     pub code: Range<u32>,
     /// Number of its instructions on shared memory.
     pub shared: u32,
+    /// Unconditional jumps around it, which predicates replace too.
+    pub jumps: Vec<u32>,
 }
 
 /// Returns the short code that a conditional branch skips or enters.
 pub(super) fn body(function: &Function, pc: u32) -> Option<Body> {
-    let code = predicated(function, pc)?;
+    let (code, join) = predicated(function, pc)?;
     let shared =
         |inst: &&Inst| matches!(&inst.op, Op::Load(access) | Op::Store(access) if access.space == Space::Shared);
     let count = function.code[code.start as usize..code.end as usize].iter().filter(shared).count();
-    Some(Body { code, shared: count as u32 })
+    let elsewhere = code.start != pc + 1;
+    let jump =
+        |pc: u32| matches!(function.code.get(pc as usize), Some(Inst { op: Op::Branch { .. }, guard: None, .. }));
+    let behind = (elsewhere && jump(pc + 1)).then_some(pc + 1);
+    let jumps = (code.end != join).then_some(code.end).into_iter().chain(behind).collect();
+    Some(Body { code, shared: count as u32, jumps })
 }
 
-fn predicated(function: &Function, pc: u32) -> Option<Range<u32>> {
+/// Returns the code, and where it goes on for all.
+fn predicated(function: &Function, pc: u32) -> Option<(Range<u32>, u32)> {
     let branch = function.code.get(pc as usize)?;
     let (Op::Branch { target }, true) = (&branch.op, branch.guard.is_some()) else { return None };
     // LLVM writes `@p bra BODY; bra NEXT;` if the body is elsewhere.
@@ -32,7 +40,8 @@ fn predicated(function: &Function, pc: u32) -> Option<Range<u32>> {
         Inst { op: Op::Branch { target }, guard: None, .. } => *target,
         _ => pc + 1,
     };
-    straight(function, pc + 1, *target).or_else(|| straight(function, *target, next))
+    let skipped = straight(function, pc + 1, *target).map(|code| (code, *target));
+    skipped.or_else(|| straight(function, *target, next).map(|code| (code, next)))
 }
 
 /// Returns the code from `start` to `end` if it has no loop, barrier or call, and is left by falling through or by one
@@ -75,7 +84,7 @@ mod tests {
         let program = program(text);
         let code = &program.functions[0].code;
         let branch = code.iter().position(|inst| inst.guard.is_some()).expect("a branch");
-        predicated(&program.functions[0], branch as u32)
+        Some(super::body(&program.functions[0], branch as u32)?.code)
     }
 
     #[test]

@@ -8,13 +8,19 @@ use super::{Cause, Machine, Time};
 use crate::explain::replay::class::Classes;
 use crate::explain::without::Without;
 use crate::program::{Op, Space};
-use crate::trace::Step;
+use crate::trace::{Step, WarpTrace};
 use std::cmp::Reverse;
 
 /// Cycles of work that may wait before the memory units until warps have to wait.
 const QUEUED: f64 = 64.0;
 /// The same for stores, which are buffered.
 const BUFFERED: f64 = 512.0;
+
+/// Whether lanes of a warp enter the code of a branch, which is its step `at`. Others may jump around it first.
+fn enters(trace: &WarpTrace, at: usize, body: &Body) -> bool {
+    let behind = trace.steps.get(at + 1..).unwrap_or_default();
+    behind.iter().find(|step| !body.jumps.contains(&step.pc)).is_some_and(|step| body.code.contains(&step.pc))
+}
 
 /// When an instruction can be issued, and the reasons.
 struct Turn {
@@ -32,7 +38,7 @@ impl Machine<'_> {
     /// Runs a warp until another one is earlier; returns the end of its block if it was the last warp.
     pub(super) fn run(&mut self, now: f64, index: usize) -> Option<f64> {
         loop {
-            let Some((step, joined, next)) = self.next_step(index) else { return self.end(index) };
+            let Some((step, joined)) = self.next_step(index) else { return self.end(index) };
             let classes = &self.classes[&step.function];
             let class = self.changed(classes.classes[step.pc as usize], &step);
             if joined || class.unit == Unit::Nothing {
@@ -40,8 +46,8 @@ impl Machine<'_> {
                 continue;
             }
             // Code that the warp skips is issued all the same where it becomes predicates.
-            let skips = |body: &&Body| !next.is_some_and(|next| body.code.contains(&next));
-            let body = classes.bodies[step.pc as usize].as_ref().filter(skips);
+            let warp = &self.warps[index];
+            let body = classes.bodies[step.pc as usize].as_ref().filter(|body| !enters(warp.trace, warp.at, body));
             let (skipped, wavefronts) =
                 body.map_or((0.0, 0.0), |body| (body.code.len() as f64, f64::from(body.shared)));
             let turn = self.turn(index, &step, &class);
@@ -85,9 +91,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Returns the next step of a warp, whether it is part of the one before, and the instruction that follows in the
-    /// PTX's order.
-    fn next_step(&mut self, index: usize) -> Option<(Step, bool, Option<u32>)> {
+    /// Returns the next step of a warp, and whether it is part of the one before.
+    fn next_step(&mut self, index: usize) -> Option<(Step, bool)> {
         let warp = &mut self.warps[index];
         if warp.next == warp.window.len() {
             warp.base += warp.next;
@@ -102,8 +107,7 @@ impl Machine<'_> {
         let entry = *warp.window.get(warp.next)?;
         let number = warp.base + usize::from(entry & !MERGED);
         warp.at = number;
-        let next = warp.trace.steps.get(number + 1).map(|step| step.pc);
-        Some((*warp.trace.steps.get(number)?, entry & MERGED != 0, next))
+        Some((*warp.trace.steps.get(number)?, entry & MERGED != 0))
     }
 
     /// Passes over an instruction that is not in the machine code, or is part of the one before it: its results are

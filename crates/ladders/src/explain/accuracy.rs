@@ -1,0 +1,45 @@
+//! How far the estimates of each family were from the measured times. A test derives the table again from the readings.
+
+/// The device that was measured.
+pub const DEVICE: &str = "H200";
+
+/// The estimates of a family's rungs compared with their measured times: those of up to 2^20 elements, and of families
+/// that were not measured there, those of up to 2^22.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accuracy {
+    /// Name of the family.
+    pub family: &'static str,
+    /// Number of measured rows.
+    pub rows: u32,
+    /// Mean of |log(estimate / measured)| in per cent.
+    pub off: u32,
+}
+
+/// The families of which rows were compared, by name.
+pub const ACCURACY: [Accuracy; 14] = [
+    row("access", 7, 9),
+    row("atomics", 3, 2),
+    row("conv1d", 6, 7),
+    row("divergence", 4, 11),
+    row("dot", 5, 5),
+    row("exact_sum", 4, 7),
+    row("histogram", 7, 7),
+    row("matvec", 12, 13),
+    row("reduce", 40, 6),
+    row("scan", 24, 9),
+    row("segreduce", 4, 6),
+    row("texture", 4, 14),
+    row("transpose", 12, 6),
+    row("vecadd", 4, 6),
+];
+
+const fn row(family: &'static str, rows: u32, off: u32) -> Accuracy {
+    Accuracy { family, rows, off }
+}
+
+/// Describes how far the estimates of a family were off, if they were compared.
+pub fn sentence(family: &str) -> Option<String> {
+    let Accuracy { family, rows, off } = ACCURACY.iter().find(|accuracy| accuracy.family == family)?;
+    let rows = if *rows == 1 { "1 measured row".to_owned() } else { format!("{rows} measured rows") };
+    Some(format!("estimates of {family} were off by {off} % on average over {rows} of an {DEVICE}"))
+}
