@@ -282,6 +282,11 @@ mod tests {
 
     /// Cycles of blocks of a kernel with this body, and the causes.
     pub(super) fn cycles(body: &str, blocks: u32, resident: u32) -> (f64, [f64; CAUSES]) {
+        let replayed = replayed(body, blocks, resident);
+        (replayed.ends.last().copied().expect("a block"), replayed.causes)
+    }
+
+    fn replayed(body: &str, blocks: u32, resident: u32) -> Replayed {
         let (report, program) = traced(body, blocks);
         let traced = report.traced.expect("a trace");
         let rates =
@@ -290,7 +295,20 @@ mod tests {
         let recorded: Vec<&BlockTrace> = traced.blocks.iter().collect();
         let replayed = replay(&program, &recorded, &setting, &Costs::default());
         assert_eq!(replayed.ends.len(), blocks as usize);
-        (replayed.ends.last().copied().expect("a block"), replayed.causes)
+        replayed
+    }
+
+    #[test]
+    fn predicated_code_is_issued_once_whichever_lanes_enter_it() {
+        // The body is elsewhere, so the lanes that skip it jump over a jump.
+        let wavefronts = |lanes: u32| {
+            let body = format!(
+                "setp.lt.u32 %p1, %r1, {lanes};\nmov.b32 %r3, 0;\n@%p1 bra BODY;\nbra.uni \
+                 NEXT;\nNEXT:\nst.global.u32 [%rd3], %r1;\nret;\nBODY:\nst.shared.u32 [%r3], %r1;\nbra.uni NEXT;"
+            );
+            replayed(&body, 1, 1).busy[Cause::Shared as usize] / Costs::default().wavefront_cycles
+        };
+        assert_eq!([0, 16, 32, 128].map(wavefronts), [4.0; 4]);
     }
 
     #[test]
