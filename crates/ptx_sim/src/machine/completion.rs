@@ -52,8 +52,10 @@ pub fn complete_signalling<O: Observer>(
     mbarrier: Key,
 ) -> Result<(), Stop> {
     let mut done = block.in_flight.take_signalling(mbarrier);
-    for peer in worker.resident.iter_mut().flatten().filter(|peer| peer.cluster == block.cluster) {
-        done.extend(peer.in_flight.take_signalling(mbarrier));
+    if worker.context.cluster_blocks > 1 {
+        for peer in worker.resident.iter_mut().flatten().filter(|peer| peer.cluster == block.cluster) {
+            done.extend(peer.in_flight.take_signalling(mbarrier));
+        }
     }
     complete_all(worker, block, done)
 }

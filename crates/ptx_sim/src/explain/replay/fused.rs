@@ -182,8 +182,8 @@ mod tests {
     /// How each instruction of a kernel with this body is executed.
     fn of(body: &str) -> Vec<Fused> {
         let text = format!(
-            ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<2>;\n.reg .b32 %r<9>;\n.reg .b64 \
-             %rd<9>;\n{body}\nret;\n}}\n"
+            ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<2>;\n.reg .b32 \
+             %r<9>;\n.reg .b64 %rd<9>;\n{body}\nret;\n}}\n"
         );
         let program = Program::parse(&text).expect("PTX");
         let function = &program.functions[0];

@@ -61,7 +61,8 @@ mod tests {
         let program = Program::parse(&text).expect("PTX");
         let function = &program.functions[0];
         let found = halves(function, &Uses::of_all(function));
-        let expected = [true, true, true, true, true, true, true, false, false, false, false, false, true, false, false];
+        let expected =
+            [true, true, true, true, true, true, true, false, false, false, false, false, true, false, false];
         assert_eq!(found, expected);
     }
 }
