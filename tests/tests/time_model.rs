@@ -1,7 +1,6 @@
 //! The estimates of time compared with an H200: all measured rows of the ladders that the simulator runs in seconds.
 //!
-//! Products of matrices are left out, whose simulation takes minutes; `docs/results/h200/2026-11-26-time-model.txt` has
-//! them too.
+//! Products of matrices are left out, whose simulation takes minutes.
 
 use ladders::explain::accuracy::{ACCURACY, Accuracy};
 use ladders::explain::predict;
@@ -150,8 +149,7 @@ fn run(row: &Row, size: Vec<u64>) -> Run<'static> {
     }
 }
 
-/// The size that is predicted, the one that is run for it, and bounds as above. A plain line through the estimates of
-/// the whole time has 0.28 and 0.44, and one at the large size's rates of memory 0.17 to 0.21 and 0.71 to 0.79.
+/// The size that is predicted, the one that is run for it, and bounds as above.
 const LARGE: u64 = 1 << 28;
 const SMALL: u64 = 1 << 22;
 const MEAN_OF_LARGE: f64 = 0.14;

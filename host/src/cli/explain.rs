@@ -48,7 +48,8 @@ struct Against {
     #[arg(long, conflicts_with = "predict")]
     against: Option<String>,
     /// Predict the times at this size, which is too large to simulate, from runs of the size of --n or --shape and of
-    /// twice that along each axis: 2^28, 8192x8192x8192
+    /// twice that along each axis: 2^28, 8192x8192x8192. A vector is made up to eight times as long where its blocks do
+    /// not fill the device
     #[arg(
         long, value_name = "SIZE", value_parser = size::parse, value_delimiter = 'x',
         conflicts_with_all = ["input", "html"]

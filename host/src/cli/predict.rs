@@ -16,7 +16,7 @@ pub(super) fn run(family: &Family, options: &family::Options, target: &[u64], pr
     let explain = |size: &[u64], variants: &[RungId]| page(family, options, variants, size, target, profile);
     let selected = family.select(&options.variant)?;
     let pages: Vec<Page> = sizes.iter().map(|size| explain(size, &selected)).collect::<Result<_>>()?;
-    let (Some(first), Some(last)) = (pages.first(), pages.last()) else { return Ok(WRONG) };
+    let Some(first) = pages.first() else { return Ok(WRONG) };
     let multiprocessors = first.device.multiprocessors;
     let mut clean = pages.iter().flat_map(|page| &page.variants).all(|variant| variant.verified == Some(true));
     let mut variants = Vec::new();
@@ -31,12 +31,13 @@ pub(super) fn run(family: &Family, options: &family::Options, target: &[u64], pr
             Ok::<_, Error>(Run::new(size, larger.variants.first().ok_or_else(none)?, multiprocessors))
         })?;
         let time = predict::time(target, &runs);
+        let limit = runs.last().map(|run| run.limit.clone()).unwrap_or_default();
         variants.push(Predicted {
             name: variant.name.clone(),
             time_us: time.as_ref().ok().copied(),
             refused: time.err().map(|refusal| refusal.to_string()),
             runs,
-            limit: last.variants[i].limit.clone(),
+            limit,
         });
     }
     let title = first.title.split_once(':').map_or(first.title.as_str(), |(title, _)| title).to_owned();

@@ -3,8 +3,8 @@
 /// The device that was measured.
 pub const DEVICE: &str = "H200";
 
-/// The estimates of a family's rungs compared with their measured times: those of up to 2^20 elements, and of families
-/// that were not measured there, those of up to 2^22.
+/// The estimates of a family's rungs compared with their measured times at up to 2^20 elements. Families that were not
+/// measured there are compared at up to 2^22.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accuracy {
     /// Name of the family.
@@ -40,6 +40,8 @@ const fn row(family: &'static str, rows: u32, off: u32) -> Accuracy {
 /// Describes how far the estimates of a family were off, if they were compared.
 pub fn sentence(family: &str) -> Option<String> {
     let Accuracy { family, rows, off } = ACCURACY.iter().find(|accuracy| accuracy.family == family)?;
-    let rows = if *rows == 1 { "1 measured row".to_owned() } else { format!("{rows} measured rows") };
-    Some(format!("estimates of {family} were off by {off} % on average over {rows} of an {DEVICE}"))
+    Some(format!(
+        "estimates of {family} were off by {off} % on average over {rows} measured rows of an {DEVICE} with up to 2^22 \
+         elements"
+    ))
 }

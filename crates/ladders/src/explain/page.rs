@@ -112,7 +112,7 @@ impl Page {
             let counters = row.counters.unwrap_or_default();
             Variant::new(&row.variant, idea(&row.variant), row.verified, counters, row.launches, row.between)
         };
-        let accuracy = super::accuracy::sentence(family.name);
+        let accuracy = super::accuracy::sentence(family.name).filter(|_| device.name == super::accuracy::DEVICE);
         let variants = rows.into_iter().map(explain).collect();
         Self { title, n, shape, device, accuracy, variants, next }
     }

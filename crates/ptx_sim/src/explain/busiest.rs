@@ -110,12 +110,15 @@ impl<'a> Multiprocessor<'a> {
             let rate = if recorded > 1 { (end - half) / (recorded / 2) as f64 } else { end / f64::from(resident) };
             cycles = (end + (own - recorded) as f64 * rate).max(idle * own as f64 / recorded as f64);
         }
-        cycles += extra_of_the_last(subject, &setting, costs);
+        // Where blocks draw their work, one that did more has had a larger part of it.
+        if part == 1.0 {
+            cycles += extra_of_the_last(subject, &setting, costs);
+        }
         // What comes before the first copy has arrived does not depend on the number of copies.
         let first = replayed.first.min(cycles);
         cycles = first + (cycles - first) * part + costs.block_cycles;
         let continued = own as f64 / recorded.max(1) as f64 * part;
-        let busy = replayed.busy.map(|busy| busy * continued);
+        let busy = replayed.busy.map(|busy| (busy * continued).min(cycles));
         Busiest { cycles, parts: parts(cycles, &causes, &busy), busy }
     }
 }

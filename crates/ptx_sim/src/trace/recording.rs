@@ -125,8 +125,8 @@ impl Trace {
     }
 }
 
-/// Number of the last blocks of which the one that did the most is kept. More than a few run at the same time, and any
-/// of them may be the one that ends last and does what is left.
+/// Number of the last blocks of which the one that did the most is kept: any block that runs at the end may be the one
+/// that does what is left. Of a grid whose blocks all run until the end, it may be an earlier one, which is missed.
 const LAST: u64 = 64;
 
 /// Why a block is recorded.
@@ -313,26 +313,31 @@ fn sectors_of(touch: &Touch<'_>) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::Traced;
     use crate::{Config, Launch, Machine, Program};
 
     /// The first block's warps of a kernel of two warps with this body.
     fn warps(body: &str, steps: u32) -> Vec<WarpTrace> {
+        // Room for the warps of two blocks, so that none of them may have more steps.
+        let trace = Trace { steps, warps: 4, ..Trace::default() };
+        traced(body, 1, trace).blocks[0].warps.clone()
+    }
+
+    /// The trace of a kernel with this body and blocks of two warps.
+    fn traced(body: &str, blocks: u32, trace: Trace) -> Traced {
         let text = format!(
             ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a)\n{{\n.reg .pred \
              %p<3>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\nld.param.u64 %rd1, [a];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, \
              0;\n{body}\nret;\n}}\n"
         );
         let program = Program::parse(&text).expect("PTX");
-        // Room for the warps of two blocks, so that none of them may have more steps.
-        let trace = Trace { steps, warps: 4, ..Trace::default() };
         let mut machine = Machine::new(Config { trace: Some(trace), ..Config::default() });
         let memory = machine.alloc(256, "a").expect("memory");
         machine.fill(memory, 0, 256).expect("memory");
         let params = [memory.to_le_bytes().to_vec()];
-        let (grid, block) = ([1; 3], [64, 1, 1]);
+        let (grid, block) = ([blocks, 1, 1], [64, 1, 1]);
         let launch = Launch { entry: "k", grid, block, dynamic_shared: 256, params: &params, ..Launch::default() };
-        let traced = machine.launch(&program, &launch).expect("runs").traced.expect("a trace");
-        traced.blocks[0].warps.clone()
+        machine.launch(&program, &launch).expect("runs").traced.expect("a trace")
     }
 
     fn accesses(warp: &WarpTrace) -> usize {
@@ -358,6 +363,20 @@ mod tests {
             );
             assert_eq!(accesses(&warps(&body, 1 << 10)[1]), 8, "{space}");
         }
+    }
+
+    #[test]
+    fn the_last_block_that_did_the_most_is_kept() {
+        let more = "mov.u32 %r2, %ctaid.x;\nsetp.ne.u32 %p1, %r2, MOST;\n@%p1 bra DONE;\nadd.u32 %r3, %r1, %r2;\nDONE:";
+        let last = |body: &str| {
+            let traced = traced(body, 100, Trace { every: 132, ..Trace::default() });
+            assert_eq!(traced.blocks.iter().map(|block| block.number).collect::<Vec<_>>(), [0]);
+            traced.last.expect("a block").number
+        };
+        assert_eq!(last(&more.replace("MOST", "98")), 98);
+        assert_eq!(last(&more.replace("MOST", "36")), 36);
+        // Not among the last ones, so that all of these did the same.
+        assert_eq!(last(&more.replace("MOST", "35")), 99);
     }
 
     #[test]

@@ -10,6 +10,8 @@ const RAISES: u32 = 2;
 const MOST_UNEQUAL: f64 = 8.0;
 /// By how much a run of twice the size may be faster, which is within the estimate's error.
 const FASTER: f64 = 0.1;
+/// The part of a run's time from which a launch's warps matter.
+const MATTERS: f64 = 0.1;
 
 /// A small run.
 #[derive(Clone, Debug, Serialize)]
@@ -23,6 +25,9 @@ pub struct Run {
     /// Time of launching the kernels, and of the copies and the host's work between them.
     #[serde(skip)]
     pub between_us: f64,
+    /// What limits the longest launch: see [`Variant::limit`].
+    #[serde(skip)]
+    pub limit: String,
     /// The launches.
     #[serde(skip)]
     pub launches: Vec<Launch>,
@@ -31,6 +36,8 @@ pub struct Run {
 /// A launch of a small run.
 #[derive(Clone, Debug)]
 pub struct Launch {
+    /// Name of the kernel.
+    pub kernel: String,
     /// Estimated time of the kernel.
     pub us: f64,
     /// Blocks.
@@ -51,6 +58,7 @@ impl Run {
         let launch = |launch: &Analysis| {
             let blocks = launch.grid.iter().map(|&n| u64::from(n)).product();
             Launch {
+                kernel: launch.entry.clone(),
                 us: launch.time.kernel_us,
                 blocks,
                 places: u64::from(launch.occupancy.0) * u64::from(multiprocessors),
@@ -64,6 +72,7 @@ impl Run {
             us: variant.time_us,
             blocks: variant.blocks(),
             between_us: variant.launching_us(),
+            limit: variant.limit.clone(),
             launches: variant.launches.iter().map(launch).collect(),
         }
     }
@@ -141,7 +150,7 @@ pub fn time(target: &[u64], runs: &[Run]) -> Result<f64, Refusal> {
         return Err(Refusal::Falls(first.us, falls.us));
     }
     let all = runs.iter().flat_map(|run| &run.launches);
-    let unequal = all.filter(|launch| launch.us > FASTER * first.us).map(|launch| launch.unequal).fold(0.0, f64::max);
+    let unequal = all.filter(|launch| launch.us > MATTERS * first.us).map(|launch| launch.unequal).fold(0.0, f64::max);
     if unequal > MOST_UNEQUAL && !axes.is_empty() {
         return Err(Refusal::Unequal(unequal));
     }
@@ -152,16 +161,40 @@ pub fn time(target: &[u64], runs: &[Run]) -> Result<f64, Refusal> {
     Ok(first.between_us + kernels + added)
 }
 
+/// For each launch, the same one of a larger run: the kernel's with the largest grid is the one with the largest grid
+/// there, and so on. A level more of a scan is launched in the middle of the others.
+fn same(launches: &[Launch], larger: &[Launch]) -> Vec<Option<usize>> {
+    let by_grid = |of: &[Launch], kernel: &str| {
+        let mut found: Vec<usize> = (0..of.len()).filter(|&i| of[i].kernel == kernel).collect();
+        found.sort_by_key(|&i| std::cmp::Reverse(of[i].blocks));
+        found
+    };
+    let of = |i: usize| {
+        let kernel = &launches[i].kernel;
+        let rank = by_grid(launches, kernel).iter().position(|&own| own == i)?;
+        by_grid(larger, kernel).get(rank).copied()
+    };
+    (0..launches.len()).map(of).collect()
+}
+
 /// A run that is twice as long along one axis.
 struct Larger<'a> {
     run: &'a Run,
     /// How many times as long the target is along the axis.
     times: f64,
+    /// For each launch of the first run, the same one of this run.
+    same: Vec<Option<usize>>,
 }
 
 impl<'a> Larger<'a> {
     fn new(axis: usize, first: &Run, run: &'a Run, target: &[u64]) -> Self {
-        Self { run, times: target[axis] as f64 / first.size[axis] as f64 }
+        let times = target[axis] as f64 / first.size[axis] as f64;
+        Self { run, times, same: same(&first.launches, &run.launches) }
+    }
+
+    /// The launch that is the first run's launch `i`.
+    fn launch(&self, i: usize) -> Option<&'a Launch> {
+        self.run.launches.get(self.same[i]?)
     }
 
     /// What the doublings up to the target add besides longer kernels: the launches that one doubling adds, and the
@@ -170,7 +203,8 @@ impl<'a> Larger<'a> {
     fn added(&self, first: &Run, growth: f64) -> f64 {
         let own = &self.run.launches;
         let most = own.iter().map(|launch| launch.blocks).max().unwrap_or(0);
-        let new = own.iter().skip(first.launches.len());
+        let is_new = |(i, _): &(usize, &Launch)| !self.same.contains(&Some(*i));
+        let new = own.iter().enumerate().filter(is_new).map(|(_, launch)| launch);
         let kernels: f64 = new.map(|new| if 2 * new.blocks >= most { growth * new.us } else { new.us }).sum();
         let between = (self.run.between_us - first.between_us).max(0.0);
         if own.len() > first.launches.len() {
@@ -190,7 +224,7 @@ fn launch(first: &Run, larger: &[Larger<'_>], i: usize) -> f64 {
         // of the runs that are twice as large along one of them.
         let (mut grown, mut gains) = ([1.0, 1.0], [Vec::new(), Vec::new()]);
         for axis in larger {
-            let other = axis.run.launches.get(i).unwrap_or(own);
+            let other = axis.launch(i).unwrap_or(own);
             let kind = usize::from(2 * other.blocks < 3 * own.blocks);
             grown[kind] *= axis.times;
             gains[kind].push((of(other) - of(own)).max(0.0));
@@ -221,6 +255,7 @@ mod tests {
     /// A run of launches that take these times and have these blocks.
     fn run(size: &[u64], launches: &[(f64, u64)]) -> Run {
         let launch = |&(us, blocks): &(f64, u64)| Launch {
+            kernel: "kernel".to_owned(),
             us,
             blocks,
             places: 100,
@@ -231,7 +266,7 @@ mod tests {
         let us = launches.iter().map(|launch| launch.0).sum();
         let blocks = launches.iter().map(|launch| launch.1).sum();
         let launches = launches.iter().map(launch).collect();
-        Run { size: size.to_vec(), us, blocks, between_us: 0.0, launches }
+        Run { size: size.to_vec(), us, blocks, between_us: 0.0, limit: String::new(), launches }
     }
 
     fn is_near(time: Result<f64, Refusal>, expected: f64) -> bool {
@@ -290,6 +325,22 @@ mod tests {
         // One that adds up the results of the others is no longer at the target.
         let sums = [run(&[16], &[(16.0, 160)]), run(&[32], &[(32.0, 320), (1.0, 1)])];
         assert!(is_near(time(&[64], &sums), 64.0 + 2.0));
+    }
+
+    #[test]
+    fn a_level_more_is_launched_between_the_others() {
+        // A launch of each level up, then of each level down but the last, which a tenth of the blocks have.
+        let levels = |n: u64, levels: u32| {
+            let level = |l: u32| (n as f64 / 10_f64.powi(l as i32), (n / 10_u64.pow(l)).max(1));
+            let mut all =
+                run(&[n], &(0..levels).map(level).chain((0..levels - 1).rev().map(level)).collect::<Vec<_>>());
+            all.launches.iter_mut().skip(levels as usize).for_each(|launch| "add".clone_into(&mut launch.kernel));
+            all
+        };
+        let runs = [levels(80, 2), levels(160, 3)];
+        // Both launches over all data, the smaller ones, and a new level up for each of three doublings.
+        let expected = 2.0 * 640.0 + 64.0 + 3.0 * (1.6 + 16.0);
+        assert!(is_near(time(&[640], &runs), expected), "{:?}", time(&[640], &runs));
     }
 
     #[test]

@@ -82,13 +82,17 @@ impl Classes {
                 _ => {}
             }
         }
-        let bodies: Vec<Option<Body>> = (0_u32..).zip(&uses).map(|(pc, _)| body(function, pc)).collect();
+        let mut bodies: Vec<Option<Body>> = (0_u32..).zip(&uses).map(|(pc, _)| body(function, pc)).collect();
         for pc in 0..classes.len() {
             if let Some(body) = &bodies[pc] {
                 // The branch is no instruction, and neither are the jumps around the code.
                 classes[pc] = Class { slots: 0.0, busy: 0.0, holds: 0.0, ..classes[pc] };
                 body.jumps.iter().for_each(|&jump| classes[jump as usize] = nothing());
             }
+        }
+        for body in bodies.iter_mut().flatten() {
+            let code = &classes[body.code.start as usize..body.code.end as usize];
+            body.slots = code.iter().map(|class| class.slots).sum();
         }
         let counted = (0_u32..).zip(&uses).map(|(pc, _)| counted(function, &uses, pc)).collect();
         let registers = uses.iter().flat_map(|uses| uses.sets.iter().chain(&uses.reads)).max();

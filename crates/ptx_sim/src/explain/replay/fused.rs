@@ -29,6 +29,8 @@ pub(super) fn fused(function: &Function, uses: &[Uses]) -> Vec<Fused> {
     }
     let code = Code { function, uses };
     let mut found = vec![Fused::Apart; uses.len()];
+    // An instruction takes one of them: the sum of two products is a product and a sum.
+    let mut taken = HashSet::new();
     for pc in code.narrow(&readers, &writers) {
         found[pc] = Fused::One;
     }
@@ -39,11 +41,8 @@ pub(super) fn fused(function: &Function, uses: &[Uses]) -> Vec<Fused> {
             continue;
         }
         let Some([reader]) = readers.get(result).map(Vec::as_slice) else { continue };
-        if !scales {
-            if code.compares_with_zero(*reader) {
-                found[pc] = Fused::Part;
-            }
-        } else if code.adds(*reader) && found[*reader] != Fused::Part {
+        let takes = if scales { code.adds(*reader) } else { code.compares_with_zero(*reader) };
+        if takes && taken.insert(*reader) {
             found[pc] = Fused::Part;
             // `LEA` has two instructions for 64 bits, `IMAD.WIDE` one.
             if code.multiplies_wide(pc) {
@@ -169,6 +168,10 @@ impl Code<'_> {
                 let stores = matches!(self.function.code[pc].op, Op::Store(_));
                 access.space == Space::Shared && !(stores && value)
             }
+            Op::Atomic(atomic) => {
+                let operands = [atomic.b, atomic.c].map(|row| number(File::Long, row));
+                atomic.space == Space::Shared && !(atomic.wide && operands.contains(&register))
+            }
             _ => false,
         }
     }
@@ -202,6 +205,9 @@ mod tests {
         let twice = format!("{product}\nadd.s64 %rd5, %rd4, %rd1;\nst.global.b64 [%rd2], %rd5;");
         assert_eq!(of(&twice)[..2], [Fused::Apart; 2]);
         assert_eq!(of(&product.replace("add.s64", "sub.s64"))[..2], [Fused::Apart; 2]);
+        let both = "mul.wide.u32 %rd1, %r1, 4;\nmul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd1, %rd2;\n\
+            st.global.b64 [%rd4], %rd3;";
+        assert_eq!(of(both)[..3], [Fused::Part, Fused::Apart, Fused::One]);
     }
 
     #[test]
@@ -222,5 +228,8 @@ mod tests {
         let stored = format!("{body}\nst.shared.b64 [%rd2], %rd1;");
         assert_eq!(of(&stored), [Fused::Apart, Fused::One, Fused::Apart, Fused::Apart]);
         assert_eq!(of(&body.replace("ld.shared", "ld.global")), [Fused::Apart; 3]);
+        let atomic = body.replace("ld.shared.b32 %r1, [%rd4];", "red.shared.add.u64 [%rd4], %rd6;");
+        assert_eq!(of(&atomic), [Fused::One, Fused::One, Fused::Apart]);
+        assert_eq!(of(&atomic.replace("%rd6", "%rd4")), [Fused::Apart; 3]);
     }
 }

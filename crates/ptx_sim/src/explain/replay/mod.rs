@@ -255,8 +255,8 @@ mod tests {
     use crate::trace::Trace;
     use crate::{Config, Launch, Machine as Simulator};
 
-    /// The report of a kernel with this body.
-    fn traced(body: &str, blocks: u32) -> (Report, Program) {
+    /// The report of a kernel with this body, whose blocks are recorded, one of `every`.
+    fn traced(body: &str, blocks: u32, every: u32) -> (Report, Program) {
         let text = format!(
             ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 a)\n{{\n.reg .pred \
              %p<3>;\n.reg .b32 %r<40>;\n.reg .b64 %rd<20>;\n.reg .f32 %f<20>;\n\
@@ -264,7 +264,7 @@ mod tests {
              %rd2;\n{body}\nret;\n}}\n"
         );
         let program = Program::parse(&text).expect("PTX");
-        let trace = Trace { every: 1, ..Trace::default() };
+        let trace = Trace { every, ..Trace::default() };
         let mut machine = Simulator::new(Config { trace: Some(trace), ..Config::default() });
         let memory = machine.alloc(1 << 20, "a").expect("memory");
         machine.fill(memory, 0, 1 << 20).expect("memory");
@@ -287,7 +287,7 @@ mod tests {
     }
 
     fn replayed(body: &str, blocks: u32, resident: u32) -> Replayed {
-        let (report, program) = traced(body, blocks);
+        let (report, program) = traced(body, blocks, 1);
         let traced = report.traced.expect("a trace");
         let rates =
             Rates { l2: 1.0, bulk: 1.0, dram: 2.0, line: 3.5, atomic: 100.0, first: 1.0, read: 1.0, written: 1.0 };
@@ -309,6 +309,27 @@ mod tests {
             replayed(&body, 1, 1).busy[Cause::Shared as usize] / Costs::default().wavefront_cycles
         };
         assert_eq!([0, 16, 32, 128].map(wavefronts), [4.0; 4]);
+        let issues = |lanes: u32| {
+            let body = format!(
+                "setp.lt.u32 %p1, %r1, {lanes};\nmov.b32 %r3, 0;\n@%p1 bra BODY;\nbra.uni NEXT;\nNEXT:\n\
+                 st.global.u32 [%rd3], %r1;\nret;\nBODY:\nmul.wide.u32 %rd4, %r1, 8;\nadd.s64 %rd5, %rd1, %rd4;\nadd.s64 %rd6, %rd5, %rd5;\nst.global.u64 \
+                 [%rd5], %rd6;\nbra.uni NEXT;"
+            );
+            replayed(&body, 1, 1).busy[Cause::Issue as usize]
+        };
+        assert_eq!(issues(0), issues(128));
+        assert_eq!(issues(0), issues(16));
+    }
+
+    #[test]
+    fn atomics_whose_result_is_not_used_count_lanes() {
+        let wavefronts = |body: &str| {
+            let body = format!("mov.b32 %r3, 0;\n{body}");
+            replayed(&body, 1, 1).busy[Cause::Shared as usize] / Costs::default().wavefront_cycles
+        };
+        // Four warps of 32 lanes at one word.
+        assert_eq!(wavefronts("atom.shared.add.u32 %r4, [%r3], 1;"), 4.0);
+        assert_eq!(wavefronts("atom.shared.add.u32 %r4, [%r3], 1;\nst.global.u32 [%rd3], %r4;"), 128.0);
     }
 
     #[test]
@@ -355,14 +376,57 @@ mod tests {
         assert!(shares(&"add.f32 %f1, %f2, %f3;\n".repeat(20), Cause::Issue) > 0.3);
     }
 
+    /// The estimate of a launch.
+    fn time(report: &Report, program: &Program, blocks: u32) -> crate::explain::Time {
+        let launch = Launch { entry: "k", grid: [blocks, 1, 1], block: [128, 1, 1], ..Launch::default() };
+        let (profile, costs) = (crate::Profile::default(), Costs::default());
+        crate::explain::analyse(program, &launch, report, &profile, &costs, 1.0).expect("a trace").time
+    }
+
+    #[test]
+    fn a_last_block_that_does_more_adds_its_time() {
+        let sums = |block: u32| {
+            let chain = "add.f32 %f1, %f1, %f2;\n".repeat(200);
+            let body = format!("mov.u32 %r2, %ctaid.x;\nsetp.ne.u32 %p1, %r2, {block};\n@%p1 bra DONE;\n{chain}DONE:");
+            let (report, program) = traced(&body, 8, 132);
+            time(&report, &program, 8)
+        };
+        let cycles_of_the_chain = 200.0 * Costs::default().alu_cycles;
+        // No block has the number 9.
+        let us = sums(6).kernel_us - sums(9).kernel_us;
+        let clock = crate::Profile::default().clock_mhz as f64;
+        assert!((us * clock - cycles_of_the_chain).abs() < 0.05 * cycles_of_the_chain, "{us} us");
+    }
+
+    #[test]
+    fn warps_of_unequal_work_are_known() {
+        let unequal = |lanes: u32| {
+            let long = "add.f32 %f1, %f1, %f2;\n".repeat(100);
+            let body = format!("setp.ge.u32 %p1, %r1, {lanes};\n@%p1 bra DONE;\n{long}DONE:");
+            let (report, program) = traced(&body, 1, 1);
+            time(&report, &program, 1).unequal
+        };
+        assert_eq!(unequal(128), 1.0);
+        assert!((3.0..4.0).contains(&unequal(32)), "{}", unequal(32));
+    }
+
+    #[test]
+    fn units_work_no_longer_than_the_kernel_takes() {
+        // The recorded blocks are the heavy ones, so that the others end sooner than their rate says.
+        let body = format!(
+            "mov.u32 %r2, %ctaid.x;\nsetp.gt.u32 %p1, %r2, 133;\n@%p1 bra DONE;\n{}DONE:",
+            "add.f32 %f1, %f1, %f2;\n".repeat(400)
+        );
+        let (report, program) = traced(&body, 132 * 8, 132);
+        let time = time(&report, &program, 132 * 8);
+        assert!(time.busy_us.iter().all(|&busy| busy <= time.kernel_us), "{time:?}");
+    }
+
     #[test]
     fn the_parts_add_up_to_the_time() {
         let (_, causes) = cycles("ld.global.f32 %f1, [%rd3];\nst.global.f32 [%rd3], %f1;", 16, 4);
-        let (traced, program) = traced("st.global.u32 [%rd3], %r1;", 300);
-        let launch = Launch { entry: "k", grid: [300, 1, 1], block: [128, 1, 1], ..Launch::default() };
-        let analysis =
-            crate::explain::analyse(&program, &launch, &traced, &crate::Profile::default(), &Costs::default(), 1.0);
-        let time = analysis.expect("a trace").time;
+        let (traced, program) = traced("st.global.u32 [%rd3], %r1;", 300, 1);
+        let time = time(&traced, &program, 300);
         let sum: f64 = time.limits.iter().map(|limit| limit.us).sum();
         assert!((sum - time.kernel_us).abs() < 1e-6 * time.kernel_us && time.kernel_us > 0.0, "{time:?}");
         assert!(causes.iter().all(|cycles| *cycles >= 0.0), "{causes:?}");

@@ -8,13 +8,15 @@ use std::ops::Range;
 const SHORT: u32 = 12;
 
 /// Code that a branch skips or enters, and that becomes predicates.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(in crate::explain) struct Body {
     pub code: Range<u32>,
     /// Number of its instructions on shared memory.
     pub shared: u32,
     /// Unconditional jumps around it, which predicates replace too.
     pub jumps: Vec<u32>,
+    /// Issue slots of its instructions, once their classes are known.
+    pub slots: f64,
 }
 
 /// Returns the short code that a conditional branch skips or enters.
@@ -27,8 +29,37 @@ pub(super) fn body(function: &Function, pc: u32) -> Option<Body> {
     let jump =
         |pc: u32| matches!(function.code.get(pc as usize), Some(Inst { op: Op::Branch { .. }, guard: None, .. }));
     let behind = (elsewhere && jump(pc + 1)).then_some(pc + 1);
-    let jumps = (code.end != join).then_some(code.end).into_iter().chain(behind).collect();
-    Some(Body { code, shared: count as u32, jumps })
+    let around = (code.end != join).then_some(code.end).into_iter().chain(behind);
+    // A loop keeps its jumps back, also where both ways of a branch in it end with one.
+    let jumps = if is_loop(function, join, pc) { Vec::new() } else { around.collect() };
+    Some(Body { code, shared: count as u32, jumps, slots: 0.0 })
+}
+
+/// Whether `start` comes before `pc` on every way, so that a jump from there to it is a loop's.
+fn is_loop(function: &Function, start: u32, pc: u32) -> bool {
+    if start > pc {
+        return false;
+    }
+    let mut seen = vec![false; function.code.len()];
+    let mut open = vec![0];
+    while let Some(at) = open.pop() {
+        let Some(inst) = function.code.get(at as usize).filter(|_| at != start) else { continue };
+        if at == pc {
+            return false;
+        }
+        if std::mem::replace(&mut seen[at as usize], true) {
+            continue;
+        }
+        match inst.op {
+            Op::Branch { target } => {
+                open.push(target);
+                open.extend(inst.guard.is_some().then_some(at + 1));
+            }
+            Op::Return if inst.guard.is_none() => {}
+            _ => open.push(at + 1),
+        }
+    }
+    true
 }
 
 /// Returns the code, and where it goes on for all.

@@ -48,8 +48,7 @@ impl Machine<'_> {
             // Code that the warp skips is issued all the same where it becomes predicates.
             let warp = &self.warps[index];
             let body = classes.bodies[step.pc as usize].as_ref().filter(|body| !enters(warp.trace, warp.at, body));
-            let (skipped, wavefronts) =
-                body.map_or((0.0, 0.0), |body| (body.code.len() as f64, f64::from(body.shared)));
+            let (skipped, wavefronts) = body.map_or((0.0, 0.0), |body| (body.slots, f64::from(body.shared)));
             let turn = self.turn(index, &step, &class);
             let issued = turn.issued;
             self.blame(index, &step, &class, &turn);
