@@ -5,6 +5,7 @@
 mod atomics;
 mod footprint;
 mod polls;
+mod recorded;
 mod recording;
 mod signals;
 
@@ -16,32 +17,14 @@ use crate::program::{Order, Scope, Space};
 use crate::registers::LANES;
 use atomics::Atomics;
 use footprint::Footprint;
-use recording::{Recording, Why};
+use recorded::Why;
+use recording::Recording;
 use std::collections::BTreeMap;
 
 pub use atomics::Contention;
+pub use recorded::Trace;
 pub use recording::{BlockTrace, Step, WarpTrace};
 pub use signals::{Act, Phase, Signal};
-
-/// Options of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Trace {
-    /// Which blocks are recorded, instruction by instruction: those whose number, `%ctaid.x` fastest, is a multiple of
-    /// this. With a device's number of multiprocessors they are the blocks that one of them gets.
-    pub every: u32,
-    /// Maximum number of recorded warps; the first block and one of the last ones are always recorded.
-    pub warps: u32,
-    /// Maximum number of recorded instructions per warp, up to eight times as many where few warps are recorded;
-    /// further ones are only counted.
-    pub steps: u32,
-}
-
-impl Default for Trace {
-    fn default() -> Self {
-        Self { every: 132, warps: 192, steps: 1 << 14 }
-    }
-}
 
 /// Recorded trace of a launch.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,8 +1,8 @@
 //! Blocks that are recorded instruction by instruction.
 
-use super::Trace;
 use super::footprint::SECTOR;
 use super::polls::{Effect, Poll, repeats};
+use super::recorded::Why;
 use super::signals::{Signal, Signals, acquire};
 use crate::observe::{AccessKind, BlockShape, Bypass, Range, Site, Touch, Variable};
 use crate::program::{Order, Space};
@@ -100,42 +100,6 @@ struct Access {
     sectors: (u32, u32),
     effect: Effect,
     place: u64,
-}
-
-impl Trace {
-    /// Maximum number of recorded instructions of each warp of this launch: where few warps are recorded, each may have
-    /// more, so that blocks which run to the end of the launch are known to their end.
-    pub(super) fn steps(&self, shape: &BlockShape) -> u32 {
-        let blocks: u64 = shape.grid.iter().map(|&n| u64::from(n)).product();
-        let recorded = (blocks.div_ceil(self.every.max(1).into()) + 1) * u64::from(shape.warps.max(1));
-        self.steps.saturating_mul((u64::from(self.warps) / recorded).clamp(1, 8) as u32)
-    }
-
-    /// Why a block is recorded, if it is.
-    pub(super) fn records(&self, shape: &BlockShape) -> Option<Why> {
-        let blocks: u64 = shape.grid.iter().map(|&n| u64::from(n)).product();
-        let every = u64::from(self.every.max(1));
-        let before = shape.ticket / every * u64::from(shape.warps);
-        let chosen = shape.ticket.is_multiple_of(every) && before + u64::from(shape.warps) <= u64::from(self.warps);
-        match () {
-            () if chosen || shape.ticket == 0 => Some(Why::Chosen),
-            () if shape.ticket + LAST >= blocks => Some(Why::Last),
-            () => None,
-        }
-    }
-}
-
-/// Number of the last blocks of which the one that did the most is kept: any block that runs at the end may be the one
-/// that does what is left. Of a grid whose blocks all run until the end, it may be an earlier one, which is missed.
-const LAST: u64 = 64;
-
-/// Why a block is recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Why {
-    /// It is one of the first or of every so many.
-    Chosen,
-    /// It may be the one that ends last.
-    Last,
 }
 
 /// State of a recorded block while it runs: its warps, and their accesses since their last instructions were recorded.
@@ -313,7 +277,7 @@ fn sectors_of(touch: &Touch<'_>) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Traced;
+    use crate::trace::{Trace, Traced};
     use crate::{Config, Launch, Machine, Program};
 
     /// The first block's warps of a kernel of two warps with this body.
@@ -335,8 +299,8 @@ mod tests {
         let memory = machine.alloc(256, "a").expect("memory");
         machine.fill(memory, 0, 256).expect("memory");
         let params = [memory.to_le_bytes().to_vec()];
-        let (grid, block) = ([blocks, 1, 1], [64, 1, 1]);
-        let launch = Launch { entry: "k", grid, block, dynamic_shared: 256, params: &params, ..Launch::default() };
+        let (entry, grid, block, params) = ("k", [blocks, 1, 1], [64, 1, 1], &params);
+        let launch = Launch { entry, grid, block, dynamic_shared: 256, params, ..Launch::default() };
         machine.launch(&program, &launch).expect("runs").traced.expect("a trace")
     }
 
@@ -367,32 +331,13 @@ mod tests {
 
     #[test]
     fn the_last_block_that_did_the_most_is_kept() {
-        let more = "mov.u32 %r2, %ctaid.x;\nsetp.ne.u32 %p1, %r2, MOST;\n@%p1 bra DONE;\nadd.u32 %r3, %r1, %r2;\nDONE:";
-        let last = |body: &str| {
-            let traced = traced(body, 100, Trace { every: 132, ..Trace::default() });
-            assert_eq!(traced.blocks.iter().map(|block| block.number).collect::<Vec<_>>(), [0]);
-            traced.last.expect("a block").number
-        };
-        assert_eq!(last(&more.replace("MOST", "98")), 98);
-        assert_eq!(last(&more.replace("MOST", "36")), 36);
-        // Not among the last ones, so that all of these did the same.
-        assert_eq!(last(&more.replace("MOST", "35")), 99);
-    }
-
-    #[test]
-    fn few_warps_have_more_steps() {
-        let shape = |blocks: u32, warps: u32| BlockShape {
-            ticket: 0,
-            cluster: 0,
-            grid: [blocks, 1, 1],
-            block: [0; 3],
-            threads: [32 * warps, 1, 1],
-            warps,
-            shared_bytes: 0,
-        };
-        let steps = |blocks, warps| Trace { every: 132, warps: 192, steps: 100 }.steps(&shape(blocks, warps));
-        // Two blocks of 16 warps are recorded, then 12 of 16, and two of two.
-        assert_eq!((steps(132, 16), steps(132 * 11, 16), steps(132, 2)), (600, 100, 800));
+        // Block 35 is not one of the last ones, all of which did the same then.
+        for (most, kept) in [(98, 98), (36, 36), (35, 99)] {
+            let body =
+                format!("mov.u32 %r2, %ctaid.x;\nsetp.ne.u32 %p1, %r2, {most};\n@%p1 bra L;\nnot.b32 %r3, %r1;\nL:");
+            let traced = traced(&body, 100, Trace { every: 132, ..Trace::default() });
+            assert_eq!(traced.last.map(|block| block.number), Some(kept));
+        }
     }
 
     #[test]
