@@ -162,7 +162,8 @@ pub fn time(target: &[u64], runs: &[Run]) -> Result<f64, Refusal> {
 }
 
 /// For each launch, the same one of a larger run: the kernel's with the largest grid is the one with the largest grid
-/// there, and so on. A level more of a scan is launched in the middle of the others.
+/// there, and so on, because a level more of a scan is launched in the middle of the others. Launches of other kernels,
+/// which a rung may choose by the size, follow each other in both runs.
 fn same(launches: &[Launch], larger: &[Launch]) -> Vec<Option<usize>> {
     let by_grid = |of: &[Launch], kernel: &str| {
         let mut found: Vec<usize> = (0..of.len()).filter(|&i| of[i].kernel == kernel).collect();
@@ -174,7 +175,9 @@ fn same(launches: &[Launch], larger: &[Launch]) -> Vec<Option<usize>> {
         let rank = by_grid(launches, kernel).iter().position(|&own| own == i)?;
         by_grid(larger, kernel).get(rank).copied()
     };
-    (0..launches.len()).map(of).collect()
+    let named: Vec<Option<usize>> = (0..launches.len()).map(of).collect();
+    let mut others = (0..larger.len()).filter(|i| !named.contains(&Some(*i)));
+    named.iter().map(|found| found.or_else(|| others.next())).collect()
 }
 
 /// A run that is twice as long along one axis.
@@ -341,6 +344,13 @@ mod tests {
         // Both launches over all data, the smaller ones, and a new level up for each of three doublings.
         let expected = 2.0 * 640.0 + 64.0 + 3.0 * (1.6 + 16.0);
         assert!(is_near(time(&[640], &runs), expected), "{:?}", time(&[640], &runs));
+    }
+
+    #[test]
+    fn another_kernel_for_a_larger_size_is_the_same_launch() {
+        let mut runs = [run(&[16], &[(16.0, 160)]), run(&[32], &[(32.0, 320)])];
+        runs[1].launches[0].kernel = "wider".to_owned();
+        assert!(is_near(time(&[64], &runs), 64.0), "{:?}", time(&[64], &runs));
     }
 
     #[test]
