@@ -75,7 +75,6 @@ pub fn explain(on: &Explaining, run: &Run<'_>) -> Vec<Variant> {
 }
 
 /// A line of a CSV file: pairs of column name and value.
-#[derive(Clone)]
 pub struct Row(Vec<(String, String)>);
 
 impl Row {

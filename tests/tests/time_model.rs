@@ -39,8 +39,8 @@ fn estimates_are_near_the_measured_times() {
     let most = |family: &kernels::Family| {
         if rows.iter().any(|row| measured(family.name, row)) { MOST } else { MOST_OF_LARGER }
     };
-    let mut groups: BTreeMap<String, Vec<Row>> = BTreeMap::new();
-    for row in rows.clone() {
+    let mut groups: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
+    for row in &rows {
         let family = kernels::family(row.get("family")).expect("a family");
         let known = (family.variants)().iter().any(|info| info.name == row.get("variant"));
         if known && family.name != "matmul" && row.number::<u64>("n").is_some_and(|n| n <= most(family)) {

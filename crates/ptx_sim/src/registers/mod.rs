@@ -45,6 +45,11 @@ impl Rows {
             File::Pred => self.w32.saturating_add(self.w64).saturating_add(slot),
         }
     }
+
+    /// Whether the row with this number holds 64 bits.
+    pub(crate) fn is_long(self, number: u32) -> bool {
+        (self.w32..self.w32.saturating_add(self.w64)).contains(&number)
+    }
 }
 
 /// Number of threads in a warp.

@@ -253,7 +253,9 @@ impl Observer for Tracing {
             mine.iter_mut().zip(requests).for_each(|(sum, more)| *sum += more);
         }
         self.blocks.extend(other.blocks);
-        other.last.into_iter().for_each(|block| self.keep_last(block));
+        if let Some(block) = other.last {
+            self.keep_last(block);
+        }
     }
     fn guarded(&mut self, _: Site, _: u32) {}
 

@@ -52,7 +52,7 @@ const LAST: u64 = 64;
 /// Why a block is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// It is one of the first or of every so many.
+    /// Its number is a multiple of [`Trace::every`], and there is room for its warps.
     Chosen,
     /// It may be the one that ends last.
     Last,

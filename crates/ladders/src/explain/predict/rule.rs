@@ -130,7 +130,8 @@ pub fn runs<E>(base: &[u64], target: &[u64], mut run: impl FnMut(&[u64]) -> Resu
 fn is_unfilled(first: &Run, last: &Run) -> bool {
     let longest = first.launches.iter().enumerate().max_by(|a, b| a.1.us.total_cmp(&b.1.us));
     longest.is_some_and(|(i, launch)| {
-        let grows = last.launches.get(i).is_some_and(|other| other.blocks > launch.blocks);
+        let other = same(&first.launches, &last.launches)[i];
+        let grows = other.is_some_and(|other| last.launches[other].blocks > launch.blocks);
         grows && launch.blocks < launch.places
     })
 }

@@ -14,6 +14,7 @@ use crate::program::{
     Async, BarrierKind, Collective, Function, MatrixKind, Op, Order, Preset, Scope, Space, Uses, Warpgroup,
 };
 use crate::registers::File;
+use std::ops::Range;
 
 /// The unit that executes an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,17 +83,15 @@ impl Classes {
                 _ => {}
             }
         }
-        let mut bodies: Vec<Option<Body>> = (0_u32..).zip(&uses).map(|(pc, _)| body(function, pc)).collect();
+        let slots =
+            |code: Range<u32>| classes[code.start as usize..code.end as usize].iter().map(|class| class.slots).sum();
+        let bodies: Vec<Option<Body>> = (0_u32..).zip(&uses).map(|(pc, _)| body(function, pc, slots)).collect();
         for pc in 0..classes.len() {
             if let Some(body) = &bodies[pc] {
                 // The branch is no instruction, and neither are the jumps around the code.
                 classes[pc] = Class { slots: 0.0, busy: 0.0, holds: 0.0, ..classes[pc] };
                 body.jumps.iter().for_each(|&jump| classes[jump as usize] = nothing());
             }
-        }
-        for body in bodies.iter_mut().flatten() {
-            let code = &classes[body.code.start as usize..body.code.end as usize];
-            body.slots = code.iter().map(|class| class.slots).sum();
         }
         let counted = (0_u32..).zip(&uses).map(|(pc, _)| counted(function, &uses, pc)).collect();
         let registers = uses.iter().flat_map(|uses| uses.sets.iter().chain(&uses.reads)).max();
@@ -187,7 +186,7 @@ fn integer(costs: &Costs) -> Class {
 
 fn arithmetic(function: &Function, work: Work, latency: Latency, uses: &Uses, costs: &Costs) -> Class {
     let of = |queue, busy: f64, latency| Class { unit: Unit::Arithmetic(queue), slots: 1.0, busy, latency, holds: 1.0 };
-    let long = |register: &u32| (function.rows.w32..function.rows.w32 + function.rows.w64).contains(register);
+    let long = |register: &u32| function.rows.is_long(*register);
     if latency == Latency::Special {
         return Class { slots: costs.special_slots, ..of(SPECIAL, 4.0, costs.special_cycles) };
     }
@@ -198,7 +197,6 @@ fn arithmetic(function: &Function, work: Work, latency: Latency, uses: &Uses, co
         Work::Integer(_) if uses.sets.iter().any(long) && uses.reads.iter().any(long) => {
             Class { slots: 2.0, ..of(INTEGER, 2.0 * costs.integer_busy, costs.alu_cycles + 2.0) }
         }
-        Work::Integer(_) => of(INTEGER, costs.integer_busy, costs.alu_cycles),
-        Work::Product | Work::None => of(INTEGER, costs.integer_busy, costs.alu_cycles),
+        Work::Integer(_) | Work::Product | Work::None => integer(costs),
     }
 }

@@ -60,8 +60,7 @@ struct Code<'a> {
 
 impl Code<'_> {
     fn long(&self, register: u32) -> bool {
-        let rows = &self.function.rows;
-        (rows.w32..rows.w32 + rows.w64).contains(&register)
+        self.function.rows.is_long(register)
     }
 
     /// What an instruction of two operands computes of two numbers.

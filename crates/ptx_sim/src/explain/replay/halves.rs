@@ -8,7 +8,7 @@ use std::collections::HashSet;
 /// Finds them: conversions between words and 64 bits, shifts of 64 bits by 32, masks of the lower half, and unions of a
 /// half that was shifted up with another.
 pub(super) fn halves(function: &Function, uses: &[Uses]) -> Vec<bool> {
-    let long = |register: &u32| (function.rows.w32..function.rows.w32 + function.rows.w64).contains(register);
+    let long = |register: &u32| function.rows.is_long(*register);
     let constants = |is_half: fn(&Preset) -> bool| -> HashSet<u32> {
         let rows = function.preset.iter().filter(|&preset| is_half(preset)).map(Preset::row);
         rows.map(|(file, slot)| function.rows.number(file, slot)).collect()

@@ -15,12 +15,12 @@ pub(in crate::explain) struct Body {
     pub shared: u32,
     /// Unconditional jumps around it, which predicates replace too.
     pub jumps: Vec<u32>,
-    /// Issue slots of its instructions, once their classes are known.
+    /// Issue slots of its instructions.
     pub slots: f64,
 }
 
-/// Returns the short code that a conditional branch skips or enters.
-pub(super) fn body(function: &Function, pc: u32) -> Option<Body> {
+/// Returns the short code that a conditional branch skips or enters; `slots` gives the issue slots of code.
+pub(super) fn body(function: &Function, pc: u32, slots: impl Fn(Range<u32>) -> f64) -> Option<Body> {
     let (code, join) = predicated(function, pc)?;
     let shared =
         |inst: &&Inst| matches!(&inst.op, Op::Load(access) | Op::Store(access) if access.space == Space::Shared);
@@ -32,7 +32,7 @@ pub(super) fn body(function: &Function, pc: u32) -> Option<Body> {
     let around = (code.end != join).then_some(code.end).into_iter().chain(behind);
     // A loop keeps its jumps back, also where both ways of a branch in it end with one.
     let jumps = if is_loop(function, join, pc) { Vec::new() } else { around.collect() };
-    Some(Body { code, shared: count as u32, jumps, slots: 0.0 })
+    Some(Body { shared: count as u32, jumps, slots: slots(code.clone()), code })
 }
 
 /// Whether `start` comes before `pc` on every way, so that a jump from there to it is a loop's.
@@ -111,11 +111,27 @@ mod tests {
         Program::parse(&text).expect("PTX")
     }
 
-    fn body(text: &str) -> Option<Range<u32>> {
+    fn found(text: &str) -> Option<Body> {
         let program = program(text);
         let code = &program.functions[0].code;
         let branch = code.iter().position(|inst| inst.guard.is_some()).expect("a branch");
-        Some(super::body(&program.functions[0], branch as u32)?.code)
+        super::body(&program.functions[0], branch as u32, |code| code.len() as f64)
+    }
+
+    fn body(text: &str) -> Option<Range<u32>> {
+        Some(found(text)?.code)
+    }
+
+    #[test]
+    fn jumps_around_it_are_no_instructions_but_a_loop_keeps_its_own() {
+        let text = |end: &str| {
+            format!(
+                "mov.u32 %r1, %tid.x;\nLOOP:\nsetp.lt.u32 %p1, %r1, 4;\n@%p1 bra BODY;\nbra.uni {end};\nBODY:\nadd.s32 \
+                 %r1, %r1, 1;\nbra.uni {end};\nEND:\nret;"
+            )
+        };
+        let jumps = |end: &str| found(&text(end)).map(|body| body.jumps);
+        assert_eq!((jumps("END"), jumps("LOOP")), (Some(vec![5, 3]), Some(Vec::new())));
     }
 
     #[test]

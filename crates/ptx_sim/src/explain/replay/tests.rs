@@ -123,11 +123,12 @@ fn what_warps_wait_for_is_named() {
     assert!(shares(&"add.f32 %f1, %f2, %f3;\n".repeat(20), Cause::Issue) > 0.3);
 }
 
-/// The estimate of a launch.
-fn time(report: &Report, program: &Program, blocks: u32) -> crate::explain::Time {
+/// The estimate of a kernel with this body, whose blocks are recorded, one of `every`.
+fn time(body: &str, blocks: u32, every: u32) -> crate::explain::Time {
+    let (report, program) = traced(body, blocks, every);
     let launch = Launch { entry: "k", grid: [blocks, 1, 1], block: [128, 1, 1], ..Launch::default() };
     let (profile, costs) = (crate::Profile::default(), Costs::default());
-    crate::explain::analyse(program, &launch, report, &profile, &costs, 1.0).expect("a trace").time
+    crate::explain::analyse(&program, &launch, &report, &profile, &costs, 1.0).expect("a trace").time
 }
 
 #[test]
@@ -135,8 +136,7 @@ fn a_last_block_that_does_more_adds_its_time() {
     let sums = |block: u32| {
         let chain = "add.f32 %f1, %f1, %f2;\n".repeat(200);
         let body = format!("mov.u32 %r2, %ctaid.x;\nsetp.ne.u32 %p1, %r2, {block};\n@%p1 bra DONE;\n{chain}DONE:");
-        let (report, program) = traced(&body, 8, 132);
-        time(&report, &program, 8)
+        time(&body, 8, 132)
     };
     let cycles_of_the_chain = 200.0 * Costs::default().alu_cycles;
     // No block has the number 9.
@@ -150,8 +150,7 @@ fn warps_of_unequal_work_are_known() {
     let unequal = |lanes: u32| {
         let long = "add.f32 %f1, %f1, %f2;\n".repeat(100);
         let body = format!("setp.ge.u32 %p1, %r1, {lanes};\n@%p1 bra DONE;\n{long}DONE:");
-        let (report, program) = traced(&body, 1, 1);
-        time(&report, &program, 1).unequal
+        time(&body, 1, 1).unequal
     };
     assert_eq!(unequal(128), 1.0);
     assert!((3.0..4.0).contains(&unequal(32)), "{}", unequal(32));
@@ -164,16 +163,14 @@ fn units_work_no_longer_than_the_kernel_takes() {
         "mov.u32 %r2, %ctaid.x;\nsetp.gt.u32 %p1, %r2, 133;\n@%p1 bra DONE;\n{}DONE:",
         "add.f32 %f1, %f1, %f2;\n".repeat(400)
     );
-    let (report, program) = traced(&body, 132 * 8, 132);
-    let time = time(&report, &program, 132 * 8);
+    let time = time(&body, 132 * 8, 132);
     assert!(time.busy_us.iter().all(|&busy| busy <= time.kernel_us), "{time:?}");
 }
 
 #[test]
 fn the_parts_add_up_to_the_time() {
     let (_, causes) = cycles("ld.global.f32 %f1, [%rd3];\nst.global.f32 [%rd3], %f1;", 16, 4);
-    let (traced, program) = traced("st.global.u32 [%rd3], %r1;", 300, 1);
-    let time = time(&traced, &program, 300);
+    let time = time("st.global.u32 [%rd3], %r1;", 300, 1);
     let sum: f64 = time.limits.iter().map(|limit| limit.us).sum();
     assert!((sum - time.kernel_us).abs() < 1e-6 * time.kernel_us && time.kernel_us > 0.0, "{time:?}");
     assert!(causes.iter().all(|cycles| *cycles >= 0.0), "{causes:?}");
