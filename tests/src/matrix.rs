@@ -55,10 +55,10 @@ fn bench_for(choice: Choice, family: &str, arch: Option<&str>) -> Bench {
 }
 
 /// A test for each family and each way to run it, named `FAMILY::WAY`. `lengths` are additional lengths for families of
-/// vectors.
+/// vectors; `long` is one more, in a test of its own, `FAMILY::a_long_vector`.
 ///
 /// Every test opens the device anew, so that a failure cannot affect later tests.
-pub fn trials(choice: Choice, lengths: &'static [u64]) -> Vec<Trial> {
+pub fn trials(choice: Choice, lengths: &'static [u64], long: Option<u64>) -> Vec<Trial> {
     type Way = fn(&mut Runs<'_>, &'static Family, &[u64]);
     let trial = move |family: &'static Family, name: &str, arch: Option<&'static str>, runs: Way| {
         Trial::test(format!("{}::{name}", family.name), move || {
@@ -67,6 +67,16 @@ pub fn trials(choice: Choice, lengths: &'static [u64]) -> Vec<Trial> {
             runs(&mut runs_of_it, family, lengths);
             runs_of_it.finish(family).map_err(Failed::from)
         })
+    };
+    let long = |family: &'static Family| {
+        let length = long.filter(|&n| family.of_vectors && n <= family.limits.tested)?;
+        Some(Trial::test(format!("{}::a_long_vector", family.name), move || {
+            let bench = bench_for(choice, family.name, None);
+            let mut runs = Runs::new(&bench);
+            every_type(&mut runs, family, &[Case::new(&[length])]);
+            // Not every variant solves problems of this size.
+            runs.failures().map_err(Failed::from)
+        }))
     };
     let of = |family: &'static Family| {
         let special = family.specials.then(|| trial(family, "infinities_zeros_and_nan", None, special_floats));
@@ -78,6 +88,7 @@ pub fn trials(choice: Choice, lengths: &'static [u64]) -> Vec<Trial> {
         ]
         .into_iter()
         .chain(special)
+        .chain(long(family))
     };
     FAMILIES.iter().flat_map(of).collect()
 }
@@ -88,6 +99,11 @@ fn every_variant(runs: &mut Runs<'_>, family: &'static Family, lengths: &[u64]) 
     if family.of_vectors {
         cases.extend(lengths.iter().filter(|&&n| n <= family.limits.tested).map(|&n| Case::new(&[n])));
     }
+    every_type(runs, family, &cases);
+}
+
+/// Cases in each type that they are for.
+fn every_type(runs: &mut Runs<'_>, family: &'static Family, cases: &[Case]) {
     for &dtype in family.dtypes {
         for case in cases.iter().filter(|case| case.is_for(dtype)) {
             runs.case(&*runs.bench.device, family, dtype, case, None);
@@ -180,12 +196,19 @@ impl<'b> Runs<'b> {
 
     /// Returns the failures, and the variants that never ran.
     fn finish(self, family: &Family) -> Result<(), String> {
-        let Self { count, wrong, ran, .. } = self;
-        let idle: Vec<_> = (family.variants)().iter().map(|v| v.name).filter(|name| !ran.contains(*name)).collect();
-        match (wrong.is_empty(), idle.is_empty()) {
-            (false, _) => Err(format!("{} of {count} runs failed:\n{}", wrong.len(), wrong.join("\n"))),
-            (true, false) => Err(format!("these variants never ran: {}", idle.join(" "))),
-            (true, true) => Ok(()),
+        let variants = (family.variants)();
+        let idle: Vec<_> = variants.iter().map(|v| v.name).filter(|name| !self.ran.contains(*name)).collect();
+        self.failures()?;
+        if idle.is_empty() { Ok(()) } else { Err(format!("these variants never ran: {}", idle.join(" "))) }
+    }
+
+    /// Returns the failures; that nothing ran is one.
+    fn failures(self) -> Result<(), String> {
+        let Self { count, wrong, .. } = self;
+        match (count, wrong.len()) {
+            (0, 0) => Err("no variant ran".to_owned()),
+            (_, 0) => Ok(()),
+            (_, failed) => Err(format!("{failed} of {count} runs failed:\n{}", wrong.join("\n"))),
         }
     }
 

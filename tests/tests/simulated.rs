@@ -5,7 +5,7 @@ use rustwarp::backend::Choice;
 use tests::matrix::{bench, parts_of_an_array, trials};
 
 fn main() {
-    let mut tests = trials(Choice::Sim, &[]);
+    let mut tests = trials(Choice::Sim, &[], None);
     tests.push(Trial::test("reduce::a_slice_that_starts_anywhere", || {
         parts_of_an_array(&bench(Choice::Sim, "reduce"));
         Ok(())

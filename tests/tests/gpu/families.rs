@@ -4,5 +4,5 @@ use libtest_mimic::Trial;
 use rustwarp::backend::Choice;
 
 pub fn trials() -> Vec<Trial> {
-    tests::matrix::trials(Choice::Gpu(0), &[1 << 16, (1 << 20) + 7, (1 << 22) + 1])
+    tests::matrix::trials(Choice::Gpu(0), &[1 << 16, (1 << 20) + 7], Some((1 << 22) + 1))
 }

@@ -62,17 +62,21 @@ pub fn paths() -> Result<Vec<PathBuf>> {
     Ok(chapters)
 }
 
-/// Runs the commands of all documents.
+/// Runs the commands of all documents. Those that embed the kernels come last: after that the command line would be
+/// compiled anew.
 ///
 /// # Errors
 /// Fails at the first command that fails or does not print what is quoted.
 pub fn run() -> Result<()> {
-    for path in paths()? {
+    let read = |path: PathBuf| -> Result<(PathBuf, String)> {
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let quoted = commands(&text);
-        if quoted.is_empty() {
-            continue;
-        }
+        Ok((path, text))
+    };
+    let texts = paths()?.into_iter().map(read).collect::<Result<Vec<_>>>()?;
+    let mut documents: Vec<_> = texts.iter().map(|(path, text)| (path, commands(text))).collect();
+    documents.retain(|(_, quoted)| !quoted.is_empty());
+    documents.sort_by_key(|(_, quoted)| quoted.iter().any(|command| command.line.starts_with("cargo xtask embed")));
+    for (path, quoted) in documents {
         eprintln!("the commands of {}:", path.display());
         let home = workspace::root().join("target/documents");
         if home.exists() {

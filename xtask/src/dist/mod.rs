@@ -62,7 +62,7 @@ pub fn run() -> Result<ExitCode> {
     for (name, path) in &tests {
         copy(path, &dist.join("tests").join(name))?;
     }
-    pack_ptx(&dist.join("ptx.tar.xz"))?;
+    pack(&dist)?;
     copy_tree(&workspace::peers(), &dist.join("peers"))?;
     copy_tree(&root.join("data"), &dist.join("data"))?;
     for name in ["LICENSE-MIT", "LICENSE-APACHE"] {
@@ -110,15 +110,20 @@ pub fn host_and_libraries() -> Result<(Vec<command::Executable>, Vec<PathBuf>)> 
     Ok((host, LIBRARIES.map(|package| folder.join(format!("lib{package}.so"))).into()))
 }
 
-/// Packs the PTX and machine code of every crate of kernels, which shrink to a thirtieth with a window that is larger
-/// than their files; `run.sh` unpacks them.
-fn pack_ptx(archive: &Path) -> Result<()> {
+/// Packs the GPU tests, and the PTX and machine code of every crate of kernels, which shrink to a twentieth with a window
+/// that is larger than their files; `run.sh` unpacks them. A better search for repetitions would take a minute, and save
+/// a fifth.
+fn pack(dist: &Path) -> Result<()> {
     let mut tar = Command::new("tar");
-    tar.args(["-I", "xz -9", "-cf"]).arg(archive).arg("-C").arg(workspace::ptx_dir());
+    tar.args(["-I", "xz --lzma2=preset=1,dict=64MiB", "-cf"]).arg(dist.join("packed.tar.xz"));
+    tar.arg("-C").arg(dist).arg("tests");
+    let ptx = workspace::ptx_dir();
+    let (Some(above), Some(name)) = (ptx.parent(), ptx.file_name()) else { bail!("{} has no name", ptx.display()) };
+    tar.arg("-C").arg(above);
     for (package, ..) in workspace::KERNEL_CRATES {
-        let mut folders = vec![PathBuf::from(package)];
+        let mut folders = vec![Path::new(name).join(package)];
         while let Some(folder) = folders.pop() {
-            for path in children(&workspace::ptx_dir().join(&folder))? {
+            for path in children(&above.join(&folder))? {
                 let Some(name) = path.file_name() else { continue };
                 if path.is_dir() {
                     folders.push(folder.join(name));
@@ -128,7 +133,9 @@ fn pack_ptx(archive: &Path) -> Result<()> {
             }
         }
     }
-    command::run(&mut tar).context("tar and xz are needed")
+    command::run(&mut tar).context("tar and xz are needed")?;
+    let tests = dist.join("tests");
+    fs::remove_dir_all(&tests).with_context(|| format!("cannot remove {}", tests.display()))
 }
 
 /// Whether a file of this name is PTX, or machine code for a GPU of the list: there may also be machine code that

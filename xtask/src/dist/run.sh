@@ -3,10 +3,13 @@
 # on the PATH, `bench` measures NVIDIA's libraries too.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+# Once; `ptx` is there when all is.
 [ -d "$here/ptx" ] || {
-    mkdir -p "$here/ptx.part"
-    tar -xJf "$here/ptx.tar.xz" -C "$here/ptx.part"
-    mv "$here/ptx.part" "$here/ptx"
+    rm -rf "$here/tests" "$here/part"
+    mkdir "$here/part"
+    tar -xJf "$here/packed.tar.xz" -C "$here/part"
+    mv "$here/part/tests" "$here/part/ptx" "$here"
+    rmdir "$here/part"
 }
 export RUSTWARP_PTX_DIR="${RUSTWARP_PTX_DIR:-$here/ptx}"
 
