@@ -143,8 +143,13 @@ fn special_floats(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
 
     let settings = Settings::new(family.settings, []).expect("defaults");
     for values in inputs {
-        let single: Vec<f32> = values.iter().map(|&x| x as f32).collect();
-        for array in [Array::F64(values), Array::F32(single)] {
+        let arrays = [
+            Array::F32(values.iter().map(|&x| x as f32).collect()),
+            Array::F16(values.iter().map(|&x| half::f16::from_f64(x)).collect()),
+            Array::Bf16(values.iter().map(|&x| half::bf16::from_f64(x)).collect()),
+            Array::F64(values),
+        ];
+        for array in arrays.into_iter().filter(|array| family.dtypes.contains(&array.dtype())) {
             let inputs = vec![Tensor::from(array); family.operands.len()];
             runs.inputs(&*runs.bench.device, family, &inputs, &settings, None);
         }

@@ -252,6 +252,30 @@ fn plans_are_launched_many_times() {
     }
 }
 
+/// Elements of 16 bits are added and compared as f32, from any element on.
+#[test]
+fn halves_are_reduced_as_f32() {
+    use half::{bf16, f16};
+
+    let device = sim();
+    let values: Vec<f32> = (0..3001).map(|i| (i * 7 % 31) as f32 - 12.0).collect();
+    let x = device.upload(&values.iter().map(|&x| f16::from_f32(x)).collect::<Vec<_>>()).expect("memory");
+    let y = device.upload(&values.iter().map(|&x| bf16::from_f32(x)).collect::<Vec<_>>()).expect("memory");
+    for (start, end) in [(0, 3001), (1, 3001), (3, 2998), (7, 15), (5, 5)] {
+        let part = &values[start..end];
+        let sum: f32 = part.iter().sum();
+        let (max, min) =
+            (part.iter().fold(f32::NEG_INFINITY, |a, &b| a.max(b)), part.iter().fold(f32::INFINITY, |a, &b| a.min(b)));
+        let (x, y) = (x.view(start..end).expect("a part"), y.view(start..end).expect("a part"));
+        assert_eq!([device.sum(x), device.max(x), device.min(x)].map(|z| z.expect("a value")), [sum, max, min]);
+        assert_eq!([device.sum(y), device.max(y), device.min(y)].map(|z| z.expect("a value")), [sum, max, min]);
+        assert_eq!(device.sum_async(x).and_then(|sum| sum.wait()).expect("a value"), sum);
+    }
+    // Sums beyond the range of f16, whose largest number is 65504.
+    let large = device.upload(&[f16::MAX; 1000]).expect("memory");
+    assert_eq!(device.sum(&large).expect("a value"), 65_504_000.0);
+}
+
 /// Every function on numbers of one type; `of` converts small integers from `low` on exactly.
 fn functions_on_numbers<T: Element + PartialEq>(low: i64, of: fn(i64) -> T) {
     let device = sim();

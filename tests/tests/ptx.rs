@@ -95,7 +95,10 @@ fn halves(lines: &[&str]) -> usize {
 fn best_loads_sixteen_bytes_at_a_time() {
     use kernels_gpu::{dot, histogram, reduce, scan, transpose, vecadd};
     let ptx = text();
-    assert!(count(&entry(&ptx, "reduce_best_sum_f32"), "ld.global.v4.b32") >= reduce::best::UNROLL);
+    for dtype in ["f32", "f16", "bf16"] {
+        let loads = count(&entry(&ptx, &format!("reduce_best_sum_{dtype}")), "ld.global.v4.b32");
+        assert!(loads >= 2 * reduce::best::UNROLL, "{dtype}: {loads}");
+    }
     assert!(count(&entry(&ptx, "reduce_best_sum_f64"), "ld.global.v2.b64") >= 2 * reduce::best::UNROLL);
     // Loads go through the read-only cache, and there are as many loads and stores as the source has vectors.
     let moved = |name: String, dtype: &str, loads: usize, stores: usize| {

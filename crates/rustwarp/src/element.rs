@@ -139,8 +139,18 @@ pub trait Scalar: Pod + Send + Sync + fmt::Debug {
     fn wrap(values: Vec<Self>) -> Array;
 }
 
+/// Types whose elements can be reduced: every [`Element`], and `half::f16` and `half::bf16`, which are added as f32.
+pub trait Summand: Scalar {
+    /// The type of sums, maxima and minima: f32 for f16 and bf16, else the type itself.
+    type Sum: Element;
+
+    /// The type's name among the kernels.
+    #[doc(hidden)]
+    type Entry: kernels_gpu::number::Entry<Sum = Self::Sum>;
+}
+
 /// Element types that kernels are instantiated for, on the host.
-pub trait Element: kernels_gpu::number::Number + Scalar {
+pub trait Element: kernels_gpu::number::Number + Summand<Sum = Self> {
     /// The nearest float; for an integer type the low bits of the value, as wrapping arithmetic gives them.
     fn round(value: Value) -> Self;
     /// Converts 64 random bits: floats are multiples of 2^-23 in [-1, 1), integers have their whole range.
@@ -268,8 +278,20 @@ scalar! {
     float8::F8E4M3, F8, x => Value::Float(x.to_f64());
 }
 
+macro_rules! summands {
+    ($($t:ty: $entry:ty, $sum:ty;)*) => { $(
+        impl Summand for $t {
+            type Sum = $sum;
+            type Entry = $entry;
+        }
+    )* };
+}
+summands! { half::f16: kernels_gpu::number::F16, f32; half::bf16: kernels_gpu::number::Bf16, f32; }
+
 macro_rules! element {
     ($($t:ident, $x:ident => $random:expr;)*) => {
+        summands! { $($t: $t, $t;)* }
+
         $(
             impl Element for $t {
                 fn round(value: Value) -> Self {

@@ -18,6 +18,7 @@ use crate::launch::{Launch, require_grid};
 use crate::matmul::elements;
 use crate::ptx::library;
 use cuda_std::launch::Slice;
+use cuda_std::math::Float;
 use kernels_gpu::matvec::{ALIGNED, Bf16, Entry, F16, SHIFTED, SINGLE, STREAMED, best, columns};
 
 /// Sizes and storage of a matrix.
@@ -34,7 +35,7 @@ pub struct Sizes {
 /// A type of entries: `f32`, `f64`, `half::f16` and `half::bf16`.
 pub trait Operand: Scalar {
     /// The type of the product: f64 for f64, else f32.
-    type Output: Element;
+    type Output: Element + Float;
 
     /// The type's name among the kernels.
     #[doc(hidden)]

@@ -73,7 +73,7 @@ struct Part {
 /// and [`STREAMED`] all rows do. Where there are several pieces, `partials` has [`ROWS`] elements for each block,
 /// `tickets` has one for each [`ROWS`] rows, all 0, and this launch alone uses both.
 #[kernel(for T in [f32, f64, F16, Bf16], launch_bounds(BLOCK, BLOCKS_PER_SM))]
-pub unsafe fn matvec_best<T: Entry>(
+pub unsafe fn matvec_best<T: Entry<Sum: Float>>(
     a: &[<T as Entry>::Bits],
     x: &[<T as Entry>::Bits],
     y: *mut <T as Entry>::Sum,
@@ -144,7 +144,12 @@ impl Part {
     /// # Safety
     /// That of the kernel.
     #[inline(always)]
-    unsafe fn by_mode<T: Entry, const W: usize>(self, a: *const T::Bits, x: *const T::Bits, mode: u32) -> Sums<T::Sum> {
+    unsafe fn by_mode<T: Entry<Sum: Float>, const W: usize>(
+        self,
+        a: *const T::Bits,
+        x: *const T::Bits,
+        mode: u32,
+    ) -> Sums<T::Sum> {
         // SAFETY: the caller upholds the contract.
         unsafe {
             match mode {
@@ -161,7 +166,7 @@ impl Part {
     /// # Safety
     /// That of the kernel.
     #[inline(always)]
-    unsafe fn add_up<T: Entry, const W: usize, const U: usize, const MODE: u32>(
+    unsafe fn add_up<T: Entry<Sum: Float>, const W: usize, const U: usize, const MODE: u32>(
         self,
         a: *const T::Bits,
         x: *const T::Bits,
@@ -218,7 +223,7 @@ impl Part {
 
 /// Adds the products of `W` columns to the sums.
 #[inline(always)]
-fn multiply<T: Entry, const W: usize>(
+fn multiply<T: Entry<Sum: Float>, const W: usize>(
     a: [[T::Bits; W]; ROWS],
     x: [T::Bits; W],
     mut sums: Sums<T::Sum>,
@@ -230,7 +235,7 @@ fn multiply<T: Entry, const W: usize>(
 
 /// Adds the products of `W` columns to the sum of one row.
 #[inline(always)]
-fn line<T: Entry, const W: usize>(a: [T::Bits; W], x: [T::Sum; W], mut sum: T::Sum) -> T::Sum {
+fn line<T: Entry<Sum: Float>, const W: usize>(a: [T::Bits; W], x: [T::Sum; W], mut sum: T::Sum) -> T::Sum {
     unroll!(i < W => { sum = T::widen(a[i]).mul_add(x[i], sum); });
     sum
 }

@@ -68,7 +68,7 @@ struct Part {
 /// Where there are several pieces, `partials` has `pieces * rows` elements, `tickets` has one for the rows of each
 /// block, all 0, and this launch alone uses both.
 #[kernel(for T in [f32, f64, F16, Bf16], launch_bounds(BLOCK, BLOCKS_PER_SM))]
-pub unsafe fn matvec_columns<T: Entry>(
+pub unsafe fn matvec_columns<T: Entry<Sum: Float>>(
     a: &[<T as Entry>::Bits],
     x: &[<T as Entry>::Bits],
     y: *mut <T as Entry>::Sum,
@@ -145,7 +145,13 @@ impl Part {
     /// # Safety
     /// That of the kernel.
     #[inline(always)]
-    unsafe fn by_mode<T: Entry, const W: usize>(self, a: *const T::Bits, x: *const T::Bits, y: *mut T::Sum, mode: u32) {
+    unsafe fn by_mode<T: Entry<Sum: Float>, const W: usize>(
+        self,
+        a: *const T::Bits,
+        x: *const T::Bits,
+        y: *mut T::Sum,
+        mode: u32,
+    ) {
         // SAFETY: the caller upholds the contract.
         unsafe {
             match mode {
@@ -163,7 +169,7 @@ impl Part {
     /// # Safety
     /// That of the kernel.
     #[inline(always)]
-    unsafe fn add_up<T: Entry, const W: usize, const U: usize, const MODE: u32>(
+    unsafe fn add_up<T: Entry<Sum: Float>, const W: usize, const U: usize, const MODE: u32>(
         self,
         a: *const T::Bits,
         x: *const T::Bits,
@@ -269,7 +275,7 @@ fn split(tid: usize, lanes: usize) -> (usize, usize, usize) {
 
 /// Adds the products of `W` neighbouring rows with one element of the vector to their sums.
 #[inline(always)]
-fn multiply<T: Entry, const W: usize>(a: [T::Bits; W], x: T::Bits, mut sums: [T::Sum; W]) -> [T::Sum; W] {
+fn multiply<T: Entry<Sum: Float>, const W: usize>(a: [T::Bits; W], x: T::Bits, mut sums: [T::Sum; W]) -> [T::Sum; W] {
     let x = T::widen(x);
     unroll!(i < W => { sums[i] = T::widen(a[i]).mul_add(x, sums[i]); });
     sums

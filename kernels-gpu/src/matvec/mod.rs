@@ -19,13 +19,11 @@ pub mod columns;
 pub mod thread_per_row;
 pub mod warp_per_row;
 
-mod entry;
 mod finish;
 mod lines;
 
 pub use crate::matmul::A_TRANSPOSED;
-pub use crate::tensor::mixed::{Bf16, F16};
-pub use entry::Entry;
+pub use crate::number::{Bf16, Entry, F16};
 pub use lines::{ALIGNED, SHIFTED, SINGLE, STREAMED};
 
 /// How far apart the neighbours in a column and in a row of a matrix of `rows` by `columns` are stored, in elements.

@@ -19,7 +19,7 @@ pub const BLOCK: u32 = 256;
 /// # Safety
 /// `a` has `rows * columns` elements, `x` `columns`, `y` room for `rows` and overlaps neither; blocks of whole warps.
 #[kernel(for T in [f32, f64, F16, Bf16])]
-pub unsafe fn matvec_warp_per_row<T: Entry>(
+pub unsafe fn matvec_warp_per_row<T: Entry<Sum: Float>>(
     a: &[<T as Entry>::Bits],
     x: &[<T as Entry>::Bits],
     y: *mut <T as Entry>::Sum,

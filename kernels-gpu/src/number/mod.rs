@@ -1,7 +1,9 @@
 //! The element types of kernels, with the same meaning of `+`, `max` and `min` for all of them.
 
+mod entry;
 mod redux;
 
+pub use entry::{Bf16, Entry, F16};
 pub use redux::Redux;
 
 use bytemuck::Pod;

@@ -12,7 +12,7 @@ use super::{
     ordered,
 };
 use crate::{
-    number::Number,
+    number::{Bf16, Entry, F16},
     operator::{
         Operator, Pod,
         chunk::{Chunk, fits, most_rows, width, with_width},
@@ -34,18 +34,30 @@ pub const BLOCKS_PER_SM: u32 = 2;
 /// 16-byte loads in flight per thread.
 pub const UNROLL: usize = 8;
 
-/// Reduces the input to `output[0]`.
+/// Reduces the input to `output[0]`; f16 and bf16 are widened to f32 as they are read.
 ///
 /// # Safety
 /// The block is a multiple of 32; `partials` has one element per block and is used by this launch only; `ticket` is 0.
-#[cfg_attr(feature = "ladders", kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64]))]
-pub unsafe fn reduce_best<O: Op<T>, T: Number>(input: &[T], partials: *mut T, ticket: *mut u32, output: *mut T) {
+#[cfg_attr(feature = "ladders", kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64, F16, Bf16]))]
+pub unsafe fn reduce_best<O: Op<<T as Entry>::Sum>, T: Entry>(
+    input: &[<T as Entry>::Bits],
+    partials: *mut <T as Entry>::Sum,
+    ticket: *mut u32,
+    output: *mut <T as Entry>::Sum,
+) {
     // SAFETY: the caller upholds this function's contract.
     unsafe {
         match const { (is_one_of(T::NAME, &["f64"]), is_one_of(O::NAME, &["max"]), is_one_of(O::NAME, &["min"])) } {
             (true, true, _) => keyed::<Largest, T>(input, partials, ticket, output),
             (true, _, true) => keyed::<Smallest, T>(input, partials, ticket, output),
-            _ => transform_reduce::<O, T, T>(input, |x| x, partials, ticket, output),
+            _ => {
+                let value = with_width!(size_of::<T::Word>(), W => {
+                    slice_reduce::<O, T::Bits, T::Word, T::Sum, W>(input, T::widen, T::reduce::<O>)
+                });
+                if let Some(value) = grid_reduce::<O, T::Sum>(value, partials, ticket) {
+                    output.write(value); // Only one thread of the grid takes this branch.
+                }
+            }
         }
     }
 }
@@ -55,7 +67,7 @@ pub unsafe fn reduce_best<O: Op<T>, T: Number>(input: &[T], partials: *mut T, ti
 /// # Safety
 /// The requirements are those of [`reduce_best()`]; `T` is `f64`.
 #[inline(always)]
-unsafe fn keyed<K: Keys, T: Number>(input: &[T], partials: *mut T, ticket: *mut u32, output: *mut T) {
+unsafe fn keyed<K: Keys, T: Entry>(input: &[T::Bits], partials: *mut T::Sum, ticket: *mut u32, output: *mut T::Sum) {
     // SAFETY: `T` is `f64`.
     let input = unsafe { core::slice::from_raw_parts(input.as_ptr().cast::<f64>(), input.len()) };
     // SAFETY: the caller upholds this function's contract; a key has the size and the alignment of `T`.
@@ -120,7 +132,7 @@ pub unsafe fn grid_value<O: Operator<T>, I: Pod, T: Pod>(
 ) -> Option<T> {
     let value = with_width!(size_of::<I>(), W => {
         if O::COMMUTATIVE {
-            slice_reduce::<O, I, T, W>(input, map)
+            slice_reduce::<O, I, I, T, W>(input, map, map)
         } else {
             // SAFETY: every thread of the grid reaches this call, in blocks of whole warps.
             unsafe { ordered::warp_share::<O, I, T, W>(input, map) }
@@ -144,40 +156,46 @@ pub(super) unsafe fn grid_value_by_columns<O: Operator<T>, I: Pod, T: Pod>(
     ticket: *mut u32,
 ) -> Option<T> {
     const { assert!(O::COMMUTATIVE) };
-    let value = with_width!(size_of::<I>(), W => share::<O, I, T, W, W>(input, map));
+    let value = with_width!(size_of::<I>(), W => share::<O, I, I, T, W, W>(input, map, map));
     // SAFETY: the caller upholds this function's contract.
     unsafe { grid_reduce::<O, T>(value, partials, ticket) }
 }
 
-/// The thread's share of elements of which `W` are a chunk. It has a running result for each element of a chunk if
-/// values are small, whose vectors are then combined as they are; several large ones would take too many registers.
+/// The thread's share of elements `I`. They are loaded as words `J` of one or several elements, of which `W` are a
+/// chunk, and `reduce` gives a word's value. The share has a running result for each word of a chunk if values are
+/// small, whose vectors are then combined as they are; several large ones would take too many registers.
 #[inline(always)]
-fn slice_reduce<O: Operator<T>, I: Pod, T: Pod, const W: usize>(input: &[I], map: impl Fn(I) -> T + Copy) -> T {
+fn slice_reduce<O: Operator<T>, I: Pod, J: Pod, T: Pod, const W: usize>(
+    input: &[I],
+    map: impl Fn(I) -> T + Copy,
+    reduce: impl Fn(J) -> T + Copy,
+) -> T {
     if const { size_of::<T>() * W <= 16 } {
-        share::<O, I, T, W, W>(input, map)
+        share::<O, I, J, T, W, W>(input, map, reduce)
     } else {
-        share::<O, I, T, W, 1>(input, map)
+        share::<O, I, J, T, W, 1>(input, map, reduce)
     }
 }
 
 /// The thread's share, with `L` running results: the elements between 16-byte boundaries as chunks, the others singly.
 #[inline(always)]
-fn share<O: Operator<T>, I: Pod, T: Pod, const W: usize, const L: usize>(
+fn share<O: Operator<T>, I: Pod, J: Pod, T: Pod, const W: usize, const L: usize>(
     input: &[I],
     map: impl Fn(I) -> T + Copy,
+    reduce: impl Fn(J) -> T + Copy,
 ) -> T {
     // Not `Vector::split`, which would let the loads go through the read-only cache: those ptxas moves after the
     // additions of a round's first vectors, and only four of them are in flight.
-    let (head, chunks, tail) = if const { fits(size_of::<I>()) } {
-        // SAFETY: a chunk is an array of `I`, and any bits of `I`s are a chunk.
-        unsafe { input.align_to::<Chunk<I, W>>() }
+    let (head, chunks, tail) = if const { fits(size_of::<J>()) } {
+        // SAFETY: a chunk is an array of `J`, and any bits of `I`s are a chunk.
+        unsafe { input.align_to::<Chunk<J, W>>() }
     } else {
         (input, &[][..], &[][..])
     };
     let threads = thread::grid_dim_x() as usize * thread::block_dim_x() as usize;
     let me = thread::block_idx_x() as usize * thread::block_dim_x() as usize + thread::thread_idx_x() as usize;
 
-    let results = chunks_reduce::<O, I, T, W, L>(chunks, me, map);
+    let results = chunks_reduce::<O, J, T, W, L>(chunks, me, reduce);
     let mut value = results[0];
     let mut k = 1;
     while k < L {
@@ -187,7 +205,7 @@ fn share<O: Operator<T>, I: Pod, T: Pod, const W: usize, const L: usize>(
     let mut i = me;
     while i < head.len() {
         value = O::combine(value, map(head[i]));
-        if const { fits(size_of::<I>()) && size_of::<I>() == align_of::<I>() } {
+        if const { fits(size_of::<J>()) && size_of::<I>() == align_of::<I>() } {
             break; // A boundary is near: a thread has at most one of these elements.
         }
         i += threads;

@@ -2,6 +2,7 @@
 
 use super::accumulator::{Accumulator, Sum};
 use super::ring::ROW;
+pub use crate::number::{Bf16, F16};
 use cuda_std::launch::Instance;
 use cuda_std::math::{Float, pack_bf16, pack_f16, unpack_bf16, unpack_f16};
 use cuda_std::memory::SharedAddress;
@@ -44,14 +45,6 @@ pub trait Multiply<const R: usize>: Precision {
     unsafe fn add<const A: bool, const B: bool>(sums: &mut Self::Sums, a: SharedAddress, b: SharedAddress, step: u32);
 }
 
-/// IEEE 754's binary16.
-#[derive(Clone, Copy, Debug)]
-pub struct F16;
-
-/// The upper half of an f32.
-#[derive(Clone, Copy, Debug)]
-pub struct Bf16;
-
 /// f32, of whose fraction the first 10 bits are read.
 #[derive(Clone, Copy, Debug)]
 pub struct Tf32;
@@ -71,7 +64,7 @@ macro_rules! instances {
         }
     )* };
 }
-instances! { F16 "f16" Bf16 "bf16" Tf32 "tf32" E4m3 "e4m3" S8 "s8" }
+instances! { Tf32 "tf32" E4m3 "e4m3" S8 "s8" }
 
 impl Precision for F16 {
     type Bits = u16;

@@ -8,6 +8,8 @@
 //!
 //! Integer sums wrap. NaN in, NaN out, for every operation; the maximum of -0 and +0 is +0, the minimum -0. An empty
 //! input gives the identity: 0, the type's lowest value (-inf), its highest value (+inf).
+//!
+//! Elements of f16 and bf16 are added and compared as f32, which is the type of the result.
 
 use super::generic::{Reduces, Reduction, with_op};
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
@@ -21,7 +23,7 @@ pub use floats::Operation;
 use kernels_gpu::reduce::{Max, Min, best, double_accumulator::Widen, moments, sorted};
 use launches::{Blueprint, Scratch};
 use rustwarp::backend::{Backend, Buffer, Module, require_memory};
-use rustwarp::element::{Dtype, Element};
+use rustwarp::element::{Dtype, Element, Summand};
 use rustwarp::with_dtype;
 use scheme::{Bound, Kernel, RunValue, Scheme, Table};
 use std::marker::PhantomData;
@@ -29,6 +31,7 @@ use std::marker::PhantomData;
 mod arg;
 mod bits;
 mod floats;
+mod half;
 mod launches;
 pub mod oracle;
 mod scheme;
@@ -40,8 +43,13 @@ pub const FAMILY: Family = Family {
     idea: "one value from many: sum, max, min, where max or min is, or the highest or lowest bit",
     operands: &[Operand::of_elements("input")],
     ops: &["sum", "max", "min", "argmax", "argmin", "highest_bit", "lowest_bit"],
-    dtypes: Dtype::NUMBERS,
-    only: &[("highest_bit", bits::DTYPES), ("lowest_bit", bits::DTYPES)],
+    dtypes: DTYPES,
+    only: &[
+        ("argmax", Dtype::NUMBERS),
+        ("argmin", Dtype::NUMBERS),
+        ("highest_bit", bits::DTYPES),
+        ("lowest_bit", bits::DTYPES),
+    ],
     settings: &[],
     variants: || FAMILY.merge(resolve),
     cases,
@@ -53,6 +61,10 @@ pub const FAMILY: Family = Family {
     limits: Limits::DEFAULT,
     peer: Some("reduce"),
 };
+
+/// Types of the elements: the numbers, and the types of [`half`].
+const DTYPES: &[Dtype] =
+    &[Dtype::F32, Dtype::F64, Dtype::I32, Dtype::U32, Dtype::I64, Dtype::U64, Dtype::F16, Dtype::Bf16];
 
 /// Reduces the first `n` elements of `input` with one variant; `None` for `block` and `grid` stands for its defaults.
 ///
@@ -111,10 +123,11 @@ fn with_value<O: Operation<T>, T: Element + Widen>(
 }
 
 /// Lengths 0, 1, and around a warp, a block, and tiles of several rungs. They are few, because there are many rungs,
-/// operations and types: all lengths for one float type and one integer type, and some for the others.
+/// operations and types: all lengths for a float type, an integer type and a type of 16 bits, and some for the others.
 fn cases() -> Vec<Case> {
     const SOME: [u64; 5] = [0, 1, 33, 257, 1009];
-    let type_of = |case: Case| if SOME.contains(&case.size[0]) { case } else { case.only(&[Dtype::F32, Dtype::I64]) };
+    let type_of =
+        |case: Case| if SOME.contains(&case.size[0]) { case } else { case.only(&[Dtype::F32, Dtype::I64, Dtype::F16]) };
     awkward_lengths().into_iter().map(type_of).collect()
 }
 
@@ -127,7 +140,7 @@ fn resolve(op: &str, dtype: Dtype) -> Result<Resolved> {
             "highest_bit" | "lowest_bit" => bits::resolve(op, dtype),
             op => with_op!(FAMILY, op, O => Resolved::of::<Reduce<O, T>>()),
         },
-        else => Err(FAMILY.no_kernel(dtype))
+        else => half::resolve(op, dtype)
     )
 }
 
@@ -148,9 +161,9 @@ impl<O: Operation<T> + Reduces, T: Element + Widen> Ladder for Reduce<O, T> {
             Planned::Here(kernel) => kernel.entries(&rung.block.kernels()),
             // The mean and variance are sums, too; no rung launches them.
             Planned::ByLibrary if O::REDUCTION == Reduction::Sum => {
-                vec![Entry::of(best::reduce_best::<O, T>), Entry::of(moments::reduce_mean_variance::<T>)]
+                vec![Entry::of(best::reduce_best::<O, T::Entry>), Entry::of(moments::reduce_mean_variance::<T>)]
             }
-            Planned::ByLibrary => vec![Entry::of(best::reduce_best::<O, T>)],
+            Planned::ByLibrary => vec![Entry::of(best::reduce_best::<O, T::Entry>)],
         }
     }
 
@@ -247,13 +260,13 @@ fn blueprint<K, T: Element>(rung: &Chosen<'_, K>, kernel: &Kernel<T>, n: usize) 
 }
 
 /// Creates the oracle for sums with this bound.
-fn oracle<T: Element>(problem: Problem<'_>, op: Reduction, bound: Bound) -> Result<Oracle<'_>> {
+fn oracle<T: Summand>(problem: Problem<'_>, op: Reduction, bound: Bound) -> Result<Oracle<'_>> {
     let reference = oracle::reference(op, problem.view::<T>(0)?);
-    let (value, wrapped) = (reference.expected::<T>(0).value, reference.wrapped);
-    let judge = Oracle::elements::<T>(vec![1], move |_, depth| match bound {
-        Bound::Plain => reference.expected::<T>(depth),
-        Bound::Precise => reference.expected_precisely::<T>(depth),
-        Bound::Doubled => reference.expected_doubled::<T>(depth),
+    let (value, wrapped) = (reference.expected::<T::Sum>(0).value, reference.wrapped);
+    let judge = Oracle::elements::<T::Sum>(vec![1], move |_, depth| match bound {
+        Bound::Plain => reference.expected::<T::Sum>(depth),
+        Bound::Precise => reference.expected_precisely::<T::Sum>(depth),
+        Bound::Doubled => reference.expected_doubled::<T::Sum>(depth),
     });
     Ok(judge.with_value(value).with_wrapped(wrapped))
 }

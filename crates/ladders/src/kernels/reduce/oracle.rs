@@ -2,7 +2,7 @@
 
 use crate::compare::Expected;
 use crate::kernels::generic::Reduction;
-use rustwarp::element::{Dtype, Element, Value};
+use rustwarp::element::{Dtype, Element, Scalar, Summand, Value};
 
 /// The reference value, with the data for its error bound.
 #[derive(Clone, Copy, Debug)]
@@ -16,12 +16,12 @@ pub struct Reference {
 }
 
 /// Reduces sequentially.
-pub fn reference<T: Element>(op: Reduction, input: &[T]) -> Reference {
+pub fn reference<T: Summand>(op: Reduction, input: &[T]) -> Reference {
     let values = input.iter().map(|x| x.value());
     match (op, T::DTYPE.is_float()) {
         (Reduction::Sum, false) => {
             let sum = values.fold(0, |sum: i128, x| if let Value::Int(x) = x { sum + x } else { sum });
-            let value = T::round(Value::Int(sum)).value();
+            let value = T::Sum::round(Value::Int(sum)).value();
             Reference { value, magnitude: None, wrapped: !matches!(value, Value::Int(wrapped) if wrapped == sum) }
         }
         (Reduction::Sum, true) => Reference::of_floats(values.map(float)),
