@@ -41,6 +41,7 @@ fn narrow_types_are_converted_and_that_is_said() {
         ("i8.npy", "i8", "i32", &[]),
         ("u16.npy", "u16", "u32", &[]),
         ("bf16.npy", "bf16", "f32", &[]),
+        ("bf16.npy", "bf16", "f64", &["--dtype", "f64"]),
     ] {
         let path = data(file);
         let output = host(&[&SUM[..], &["--input", &path], more].concat());
@@ -50,7 +51,16 @@ fn narrow_types_are_converted_and_that_is_said() {
         let said = format!("{file} holds {stored}: converted to {dtype}");
         assert!(text(&output.stderr).contains(&said), "{file}: {}", text(&output.stderr));
     }
+    // On request the elements stay as they are, and are added as f32.
+    for dtype in ["f16", "bf16"] {
+        let output = host(&[&SUM[..], &["--input", &data(&format!("{dtype}.npy")), "--dtype", dtype]].concat());
+        let row: serde_json::Value = serde_json::from_slice(&output.stdout).expect(dtype);
+        assert_eq!((&row["dtype"], &row["verified"]), (&dtype.into(), &true.into()), "{dtype}");
+        assert!(!text(&output.stderr).contains("converted"), "{dtype}: {}", text(&output.stderr));
+    }
     let (half, whole) = (data("f16.npy"), data("u16.npy"));
+    let arg = ["reduce", "--op", "argmax", "--device", "sim", "--input", &half, "--dtype", "f16"];
+    refused_in_a_line(&arg, 2, &["no argmax of f16", "convert the data to f32"]);
     refused_in_a_line(&[&SUM[..], &["--input", &half, "--dtype", "i32"]].concat(), 2, &["holds f16, not i32"]);
     refused_in_a_line(&["picture", "--input", &whole, "--device", "sim"], 2, &["no kernel for u16", "u8"]);
 }

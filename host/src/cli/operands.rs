@@ -105,7 +105,8 @@ pub(super) fn read(family: &Family, options: &Options) -> Result<Option<Vec<Tens
 
 /// The type of all operands of elements: the requested one; that of the files with a type of the family, which must be
 /// the same in all; or the family's closest one that holds every value of the files' types. The bytes of a picture are
-/// bytes if the family takes them, else numbers of its first type.
+/// bytes if the family takes them, else numbers of its first type. A type with fewer operations than the first is only
+/// used on request if another one holds its values: only `best` sums f16, but all variants sum it as f32.
 fn common_type(family: &Family, options: &Options, loaded: &[Loaded]) -> Result<Option<Dtype>> {
     let elements: Vec<(Stored, bool)> = loaded
         .iter()
@@ -117,8 +118,9 @@ fn common_type(family: &Family, options: &Options, loaded: &[Loaded]) -> Result<
     if let Some(dtype) = options.dtype {
         return family.require_kernel(dtype).map(|()| Some(dtype));
     }
+    let dtypes: Vec<Dtype> = family.dtypes.iter().copied().filter(|dtype| !on_request(family, *dtype)).collect();
     let known = |stored: Stored| match stored {
-        Stored::Known(dtype) if family.dtypes.contains(&dtype) => Some(dtype),
+        Stored::Known(dtype) if dtypes.contains(&dtype) => Some(dtype),
         _ => None,
     };
     let mut fixed = elements.iter().filter_map(|&(stored, _)| known(stored));
@@ -132,10 +134,17 @@ fn common_type(family: &Family, options: &Options, loaded: &[Loaded]) -> Result<
     }
     let types: Vec<Stored> = elements.iter().map(|(stored, _)| *stored).collect();
     let of_pictures = elements.iter().all(|(_, is_picture)| *is_picture).then_some(family.dtypes[0]);
-    let dtype = of_pictures.or_else(|| Stored::common(&types, family.dtypes));
+    let dtype = of_pictures.or_else(|| Stored::common(&types, &dtypes));
     dtype.map(Some).ok_or_else(|| {
         let names: Vec<_> = family.dtypes.iter().map(|dtype| dtype.name()).collect();
-        let one = types.iter().find(|stored| Stored::common(&[**stored], family.dtypes).is_none()).unwrap_or(&first);
+        let one = types.iter().find(|stored| Stored::common(&[**stored], &dtypes).is_none()).unwrap_or(&first);
         Error::Usage(format!("{} has no kernel for {one}: convert the data to one of {}", family.name, names.join(" ")))
     })
+}
+
+/// Whether files keep this type only on request.
+fn on_request(family: &Family, dtype: Dtype) -> bool {
+    let lacks = |op: &&str| family.has(op, family.dtypes[0]) && !family.has(op, dtype);
+    let others: Vec<Dtype> = family.dtypes.iter().copied().filter(|other| *other != dtype).collect();
+    family.ops.iter().any(|op| lacks(op)) && Stored::common(&[dtype.into()], &others).is_some()
 }

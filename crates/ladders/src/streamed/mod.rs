@@ -169,7 +169,9 @@ pub fn run(
         name if name == reduce::FAMILY.name => with_dtype!(
             dtype,
             T => with_op!(request.family, request.op, O => job.reduce::<O, T>()?),
-            else => Err(request.family.no_kernel(dtype))
+            else => Err(Error::Usage(format!(
+                "reduce reads no {dtype} in chunks: leave --stream out, or convert the data to f32"
+            )))
         ),
         name if name == dot::FAMILY.name => with_float!(request.family, dtype, T => job.dot::<T>()),
         name if name == scan::FAMILY.name => with_dtype!(

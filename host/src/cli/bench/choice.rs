@@ -202,7 +202,7 @@ mod tests {
         assert!(refusal(&["--variant", "besst"]).contains("none of the families has --variant besst"));
         assert!(refusal(&["--variant", "best,besst"]).contains("--variant besst"));
         assert!(refusal(&["--op", "mean", "reduce", "scan"]).contains("--op mean"));
-        assert!(refusal(&["--dtype", "f16", "reduce", "scan"]).contains("--dtype f16"));
+        assert!(refusal(&["--dtype", "u8", "reduce", "scan"]).contains("--dtype u8"));
         assert!(refusal(&["--shape", "axb"]).contains("`a`"));
         assert!(refusal(&["--op", "max", "--dtype", "u8"]).contains("no family has this combination"));
         // The error for a single family lists its choices.

@@ -3,7 +3,7 @@
 //! Only `best` computes them: it widens elements as it reads them, where the others show one idea each.
 
 use super::{FAMILY, scheme::Bound, table};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernels::generic::{Reduces, with_op};
 use crate::kernels::ladder::{Chosen, Ladder, Resolved, Run, Rung};
 use crate::kernels::plan::Plan;
@@ -17,6 +17,9 @@ use std::marker::PhantomData;
 /// The ladder of this operation, for f16 or bf16.
 pub(super) fn resolve(op: &str, dtype: Dtype) -> Result<Resolved> {
     match dtype {
+        Dtype::F16 | Dtype::Bf16 if op.starts_with("arg") => Err(Error::Usage(format!(
+            "reduce has no {op} of {dtype}: convert the data to f32, whose order is the same"
+        ))),
         Dtype::F16 => with_op!(FAMILY, op, O => Resolved::of::<Half<O, half::f16>>()),
         Dtype::Bf16 => with_op!(FAMILY, op, O => Resolved::of::<Half<O, half::bf16>>()),
         _ => Err(FAMILY.no_kernel(dtype)),

@@ -140,7 +140,10 @@ fn resolve(op: &str, dtype: Dtype) -> Result<Resolved> {
             "highest_bit" | "lowest_bit" => bits::resolve(op, dtype),
             op => with_op!(FAMILY, op, O => Resolved::of::<Reduce<O, T>>()),
         },
-        else => half::resolve(op, dtype)
+        else => match op {
+            "highest_bit" | "lowest_bit" => bits::resolve(op, dtype),
+            op => half::resolve(op, dtype),
+        }
     )
 }
 
