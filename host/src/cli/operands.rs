@@ -146,5 +146,5 @@ fn common_type(family: &Family, options: &Options, loaded: &[Loaded]) -> Result<
 fn on_request(family: &Family, dtype: Dtype) -> bool {
     let lacks = |op: &&str| family.has(op, family.dtypes[0]) && !family.has(op, dtype);
     let others: Vec<Dtype> = family.dtypes.iter().copied().filter(|other| *other != dtype).collect();
-    family.ops.iter().any(|op| lacks(op)) && Stored::common(&[dtype.into()], &others).is_some()
+    family.ops.iter().any(lacks) && Stored::common(&[dtype.into()], &others).is_some()
 }

@@ -170,7 +170,7 @@ pub fn run(
             dtype,
             T => with_op!(request.family, request.op, O => job.reduce::<O, T>()?),
             else => Err(Error::Usage(format!(
-                "reduce reads no {dtype} in chunks: leave --stream out, or convert the data to f32"
+                "reduce reads no {dtype} in chunks: read the file whole, or convert the data to f32"
             )))
         ),
         name if name == dot::FAMILY.name => with_float!(request.family, dtype, T => job.dot::<T>()),
