@@ -14,15 +14,18 @@ mod places;
 mod snapshot;
 pub mod storage;
 pub mod transfer;
+mod undo;
 
 pub use owner::{Event, Owner};
 pub use snapshot::{Snapshot, View};
+pub use undo::Undo;
 
 use crate::texture::Texture;
 use address::{GLOBAL, GLOBAL_END};
 use cells::define_range;
 use places::{ALIGN, Places};
 use std::collections::{HashSet, VecDeque};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use storage::Storage;
@@ -239,6 +242,14 @@ impl Memory {
     /// Calls `show` for the live allocations, in the order of their addresses.
     pub fn each_live(&self, show: impl FnMut(&Allocation)) {
         self.read().list.iter().filter(|allocation| allocation.storage.is_some()).for_each(show);
+    }
+
+    /// Calls `show` for the live allocations with a byte in a range of addresses, in the order of their addresses.
+    pub fn each_live_in(&self, range: &Range<u64>, show: impl FnMut(&Allocation)) {
+        let table = self.read();
+        let first = table.list.partition_point(|allocation| allocation.base + allocation.size <= range.start);
+        let inside = table.list[first..].iter().take_while(|allocation| allocation.base < range.end);
+        inside.filter(|allocation| allocation.storage.is_some()).for_each(show);
     }
 
     /// Creates a snapshot for a worker.

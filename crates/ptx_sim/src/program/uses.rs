@@ -1,6 +1,6 @@
-//! Registers that an instruction waits for, and registers that it sets.
+//! Registers that instructions read, wait for, and set.
 
-use super::{Function, Inst, operands};
+use super::{Function, Inst, Op, operands};
 use crate::registers::{File, NO_SLOT, Slot};
 
 /// Operand registers of an instruction, as [`Rows::number`] numbers them.
@@ -27,6 +27,24 @@ impl Uses {
         };
         function.code.iter().zip(0..).map(each).collect()
     }
+}
+
+/// Whether any instruction uses a row. Rows with the same number in different files are not distinguished.
+pub(crate) fn is_read(function: &Function, slot: Slot) -> bool {
+    let guarded = |inst: &Inst| inst.guard.is_some_and(|guard| guard.pred == slot);
+    function.code.iter().any(|inst| {
+        guarded(inst)
+            || match &inst.op {
+                Op::Pure(_, args) => args.s.contains(&slot),
+                Op::Collective { mask, args, .. } => *mask == slot || args.s.contains(&slot),
+                Op::Load(access) => access.address.base == slot,
+                Op::Store(access) => access.address.base == slot || access.registers.contains(&slot),
+                Op::Atomic(atomic) => [atomic.address.base, atomic.b, atomic.c].contains(&slot),
+                Op::Branch { .. } | Op::Return | Op::Exit | Op::Trap | Op::Nothing | Op::Fence(..) => false,
+                Op::Barrier { id, count, .. } => *id == slot || *count == Some(slot),
+                _ => true,
+            }
+    })
 }
 
 #[cfg(test)]

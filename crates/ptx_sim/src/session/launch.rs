@@ -3,17 +3,18 @@
 use super::Machine;
 use super::config::{Config, Report};
 use crate::accesses::{Accesses, Recording};
-use crate::check::race::{Options, Race};
+use crate::check::race::{Attempt, Options, Race};
 use crate::check::uninit::plan::Plan;
 use crate::check::uninit::{self, Uninit};
 use crate::check::{self, Several, leaks, lines};
 use crate::count::{Counters, Counting, InstructionCounters};
 use crate::machine::{self, Context, Kernel, Launch, Setup, validate};
 use crate::observe::Observer;
-use crate::program::{Program, entry, linkage};
+use crate::program::{Program, blocks_are_independent, entry, linkage};
 use crate::stop::{Finding, Stop};
 use crate::trace::{Traced, Tracing};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 /// Results of the observers of a launch.
@@ -46,50 +47,97 @@ impl Machine {
         // Whether the shadow state of registers is needed.
         let inspect = checks.uninit || checks.overflow;
         let plans = if inspect { loaded.plans(program, checks.overflow) } else { Arc::default() };
-        let setup = setup(&self.config);
-        let kernel = Kernel { program, entry, module: &loaded.module, layout };
-        let context = Context { workspace, ..Context::new(kernel, launch, placed, &self.memory, &setup) };
-        if let Some(trace) = self.config.trace {
-            return watch(
-                &self.config,
-                &context,
-                || (Counting::default(), Tracing::new(trace)),
-                |(counts, traced)| Seen { traced: Some(traced.finish()), ..counted(counts, program) },
-            );
-        }
-        let (atomics, same_value_writes, volatile) = (checks.atomics, checks.same_value_writes, checks.volatile);
-        let options = Options { atomics, same_value_writes, volatile };
-        let race = || Race::new(program, options, self.config.level);
-        let raced = |race: Race<'_>| race.finish(&context.setting);
-        let counts = self.config.counters;
-        let count = |seen: Counting| if counts { counted(seen, program) } else { Seen::default() };
-        // A single set of observers for all but counters and races: each set is another copy of the machine.
-        let record = self.config.accesses;
-        if inspect || record || check::listed(checks).is_some() {
-            let observe = || {
-                let uninit = Uninit::new(plans.clone(), checks.uninit);
-                let recording = record.then(Recording::default);
-                (Counting::default(), (recording, (check::listed(checks), (checks.race.then(race), uninit))))
+        let may_divide = checks.race && divides(&self.config, launch, placed.cluster);
+        let divided = may_divide && !loaded.in_one.contains(&entry) && blocks_are_independent(program, entry);
+        let run = |workers: usize, attempt: Option<&Attempt<'_>>| {
+            let setup = setup(&self.config, workers);
+            let kernel = Kernel { program, entry, module: &loaded.module, layout: layout.clone() };
+            let context = Context { workspace, ..Context::new(kernel, launch, placed, &self.memory, &setup) };
+            run(&self.config, &context, &plans, attempt)
+        };
+        if divided {
+            let attempt = Attempt::new(&self.memory);
+            let done = self.config.progress.as_deref().map(|progress| (progress, progress.load(Relaxed)));
+            let result = run(self.config.workers, Some(&attempt));
+            let is_over = match &result {
+                Ok(report) => report.findings.is_empty() && !attempt.failed(),
+                Err(stop) => stop.code() == "timeout",
             };
-            return watch(&self.config, &context, observe, |(counts, (recording, (listed, (races, _))))| {
-                let mut findings = races.map_or_else(Vec::new, raced);
-                findings.extend(listed.map_or_else(Vec::new, |listed| listed.finish(&context.setting)));
-                Seen { findings, accesses: recording.map(Recording::finish), ..count(counts) }
-            });
-        }
-        match (counts, checks.race) {
-            (true, true) => watch(
-                &self.config,
-                &context,
-                || (Counting::default(), race()),
-                |(counts, races)| Seen { findings: raced(races), ..count(counts) },
-            ),
-            (true, false) => watch(&self.config, &context, Counting::default, count),
-            (false, true) => {
-                watch(&self.config, &context, race, |races| Seen { findings: raced(races), ..Seen::default() })
+            if is_over {
+                return result;
             }
-            (false, false) => watch(&self.config, &context, || (), |()| Seen::default()),
+            attempt.take_back();
+            done.into_iter().for_each(|(progress, before)| progress.store(before, Relaxed));
+            loaded.in_one.insert(entry);
         }
+        // The race checker of a worker sees the accesses of its own blocks alone.
+        run(if checks.race { 1 } else { self.config.workers }, None)
+    }
+}
+
+/// Number of threads from which a launch is worth several workers.
+const WORTH: u64 = if cfg!(test) { 0 } else { 1 << 14 };
+
+/// Whether the configuration and the shape of a launch allow that workers check its blocks for races separately.
+fn divides(config: &Config, launch: &Launch<'_>, cluster: [u32; 3]) -> bool {
+    let product = |shape: [u32; 3]| shape.iter().map(|&n| u64::from(n)).product::<u64>();
+    let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let workers = if config.workers == 0 { cores() } else { config.workers };
+    workers > 1
+        && config.seed.is_none()
+        && config.trace.is_none()
+        && !launch.cooperative
+        && product(cluster) == 1
+        && product(launch.grid) > 1
+        && product(launch.grid).saturating_mul(product(launch.block)) >= WORTH
+}
+
+/// Runs a launch with the observers that the configuration asks for.
+fn run(
+    config: &Config,
+    context: &Context<'_>,
+    plans: &Arc<[Plan]>,
+    attempt: Option<&Attempt<'_>>,
+) -> Result<Report, Stop> {
+    let (program, checks) = (context.setting.program, config.checks);
+    if let Some(trace) = config.trace {
+        return watch(
+            config,
+            context,
+            || (Counting::default(), Tracing::new(trace)),
+            |(counts, traced)| Seen { traced: Some(traced.finish()), ..counted(counts, program) },
+        );
+    }
+    let (atomics, same_value_writes, volatile) = (checks.atomics, checks.same_value_writes, checks.volatile);
+    let options = Options { atomics, same_value_writes, volatile };
+    let race = || Race::new(program, options, config.level, attempt);
+    let raced = |race: Race<'_>| race.finish(&context.setting);
+    let counts = config.counters;
+    let count = |seen: Counting| if counts { counted(seen, program) } else { Seen::default() };
+    // A single set of observers for all but counters and races: each set is another copy of the machine.
+    let record = config.accesses;
+    if checks.uninit || checks.overflow || record || check::listed(checks).is_some() {
+        let observe = || {
+            let uninit = Uninit::new(plans.clone(), checks.uninit);
+            let recording = record.then(Recording::default);
+            (Counting::default(), (recording, (check::listed(checks), (checks.race.then(race), uninit))))
+        };
+        return watch(config, context, observe, |(counts, (recording, (listed, (races, _))))| {
+            let mut findings = races.map_or_else(Vec::new, raced);
+            findings.extend(listed.map_or_else(Vec::new, |listed| listed.finish(&context.setting)));
+            Seen { findings, accesses: recording.map(Recording::finish), ..count(counts) }
+        });
+    }
+    match (counts, checks.race) {
+        (true, true) => watch(
+            config,
+            context,
+            || (Counting::default(), race()),
+            |(counts, races)| Seen { findings: raced(races), ..count(counts) },
+        ),
+        (true, false) => watch(config, context, Counting::default, count),
+        (false, true) => watch(config, context, race, |races| Seen { findings: raced(races), ..Seen::default() }),
+        (false, false) => watch(config, context, || (), |()| Seen::default()),
     }
 }
 
@@ -104,11 +152,10 @@ impl super::Loaded {
 }
 
 /// Returns the part of the configuration that the machine reads.
-fn setup(config: &Config) -> Setup {
+fn setup(config: &Config, workers: usize) -> Setup {
     Setup {
         level: config.level,
-        // The race checker has a single shadow memory.
-        workers: if config.checks.race { 1 } else { config.workers },
+        workers,
         profile: config.profile.clone(),
         seed: config.seed,
         fuel: config.fuel,

@@ -14,7 +14,7 @@ use crate::memory::{FreeError, Memory, address};
 use crate::program::{Program, Space};
 use crate::stop::{Diagnostic, Stop, StopKind};
 use crate::texture::Texture;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -27,6 +27,8 @@ struct Loaded {
     /// Registers that each instruction reads and writes, by function, and whether integer arithmetic is checked for
     /// overflow. `None` before the first launch that tracks undefined values.
     plans: Option<(bool, Arc<[Plan]>)>,
+    /// Kernels that are checked for races on one worker, because several had to be taken back.
+    in_one: HashSet<u32>,
 }
 
 /// A simulated GPU: device memory that persists between launches, and the execution of kernels.
@@ -290,7 +292,7 @@ impl Machine {
             return Ok(at);
         }
         let module = Module::load(program, self.modules.len(), &self.memory, placed, &mut self.next_constant)?;
-        self.modules.push(Loaded { module, instance: Some(instance), plans: None });
+        self.modules.push(Loaded { module, instance: Some(instance), plans: None, in_one: HashSet::new() });
         Ok(self.modules.len() - 1)
     }
 

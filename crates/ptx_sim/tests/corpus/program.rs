@@ -74,7 +74,7 @@ impl Test {
         };
         for checker in CHECKERS {
             let on = words.contains(&checker.name) || self.correct && matches!(checker.name, "race" | "leaks");
-            // A launch that is checked for races has one worker.
+            // A small launch that is checked for races has one worker.
             let possible = checker.name != "race" || self.workers.is_none();
             *checks.switch(checker.name).expect("a checker of the table") = on && possible;
         }
@@ -102,6 +102,14 @@ impl Test {
     /// # Panics
     /// Panics if a directive is malformed.
     pub fn run(&self) -> Result<Ran, String> {
+        self.run_with(|_| ())
+    }
+
+    /// As [`Test::run`], with another configuration.
+    ///
+    /// # Errors
+    /// As [`Test::run`].
+    pub fn run_with(&self, change: impl FnOnce(&mut Config)) -> Result<Ran, String> {
         let program = Program::parse(&self.text).map_err(|error| format!("{}: {error}", self.name))?;
         let mut config = Config { workers: 1, ..Config::default() };
         config.checks = self.checks();
@@ -117,6 +125,7 @@ impl Test {
         }
         config.workers = self.workers.unwrap_or(config.workers);
         config.seed = self.seed.or(config.seed);
+        change(&mut config);
         let mut machine = Machine::new(config);
         let mut words = self.directive("launch").expect("launch").split_whitespace();
         let entry = words.next().expect("entry");

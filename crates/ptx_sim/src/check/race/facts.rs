@@ -8,7 +8,7 @@
 
 use super::options::{Atomics, Options, Volatile};
 use crate::observe::Site;
-use crate::program::{Access, Atomic, BarrierKind, Function, Op, Order, Program};
+use crate::program::{Access, Atomic, BarrierKind, Function, Op, Order, Program, is_read};
 use crate::registers::{NO_SLOT, Slot};
 use std::collections::{HashMap, HashSet};
 
@@ -171,22 +171,4 @@ fn same_word(load: &Access, swap: &Atomic) -> bool {
 fn reaches(function: &Function, from: Slot, to: Slot) -> bool {
     let copies = |op: &Op| matches!(op, Op::Pure(_, args) if args.d[0] == to && args.s[0] == from);
     from == to || function.code.iter().any(|inst| copies(&inst.op))
-}
-
-/// Whether any instruction uses a row. Rows with the same number in different files are not distinguished.
-fn is_read(function: &Function, slot: Slot) -> bool {
-    let guarded = |inst: &crate::program::Inst| inst.guard.is_some_and(|guard| guard.pred == slot);
-    function.code.iter().any(|inst| {
-        guarded(inst)
-            || match &inst.op {
-                Op::Pure(_, args) => args.s.contains(&slot),
-                Op::Collective { mask, args, .. } => *mask == slot || args.s.contains(&slot),
-                Op::Load(access) => access.address.base == slot,
-                Op::Store(access) => access.address.base == slot || access.registers.contains(&slot),
-                Op::Atomic(atomic) => [atomic.address.base, atomic.b, atomic.c].contains(&slot),
-                Op::Branch { .. } | Op::Return | Op::Exit | Op::Trap | Op::Nothing | Op::Fence(..) => false,
-                Op::Barrier { id, count, .. } => *id == slot || *count == Some(slot),
-                _ => true,
-            }
-    })
 }

@@ -20,7 +20,7 @@
 //! [`releases`], [`variables`] (synchronisation through memory), [`records`], [`sets`], [`tables`], [`marks`],
 //! [`shadow`] (storage for earlier accesses), [`pieces`], [`fast_paths`], [`conflicts`] (the check), [`non_coherent`]
 //! (`ld.global.nc`), [`proxies`] (`fence.proxy.async`), [`agents`] and [`asynchronous`] (bulk copies and `wgmma`),
-//! [`facts`] (how LLVM compiles atomics), [`occurrence`], [`report`].
+//! [`facts`] (how LLVM compiles atomics), [`occurrence`], [`report`], [`workers`] (launches on several workers).
 //!
 //! Sources: FastTrack (Flanagan and Freund, PLDI 2009) for epochs, HiRace (arXiv 2401.04701) for the contents of a
 //! shadow cell on a GPU, ScoRD (ISCA 2020) for scopes, Eraser (SOSP 1997) for interned sets.
@@ -60,6 +60,8 @@ mod agents;
 mod asynchronous;
 mod clock;
 mod conflicts;
+#[cfg(test)]
+mod corpus;
 mod entry;
 mod facts;
 mod fast_paths;
@@ -83,7 +85,9 @@ mod tree;
 mod variables;
 mod view;
 mod words;
+mod workers;
 
 pub use options::{Atomics, Options, SameValue, Volatile};
 pub(crate) use report::SAME_VALUE;
 pub(crate) use state::Race;
+pub(crate) use workers::Attempt;

@@ -134,7 +134,8 @@ impl Observer for Race<'_> {
                 None => {}
             }
         }
-        self.level.perform(&mut Check { now: &now, shadow, base, seen: &mut self.seen });
+        let undo = self.attempt.filter(|_| writes && global).map(|attempt| &attempt.undo);
+        self.level.perform(&mut Check { now: &now, shadow, base, undo, seen: &mut self.seen });
         if let Some(reach) = strong.filter(|_| writes) {
             self.release_to(index, touch, reach, releases, in_turn);
         } else if writes && !self.variables.is_empty() && self.synchronises(touch) {
@@ -215,7 +216,11 @@ impl Observer for Race<'_> {
     fn absorb(&mut self, other: Self) {
         self.seen.absorb(other.seen);
         self.unfenced.absorb(other.unfenced);
+        if let Some(attempt) = self.attempt {
+            attempt.add(&mut self.uses, &other.global);
+        }
     }
+
     fn ran(&mut self, _: &mut usize, _: u32, _: Site, _: u32, _: u32) {}
 
     fn guarded(&mut self, _: Site, _: u32) {}

@@ -37,6 +37,8 @@ pub(super) struct Page {
     pub sets: Half,
     /// Whether a word in the page has been used for synchronisation.
     pub synchronises: bool,
+    /// Whether the worker has saved the bytes of the page, in a launch that can be taken back.
+    pub saved: bool,
 }
 
 /// References and lanes by cell. Empty as long as all are 0.
@@ -110,6 +112,13 @@ impl Shadow {
         self.parts.get(number / PART)?.as_ref()?[number % PART].as_deref()
     }
 
+    /// Iterates over the pages, with their numbers.
+    pub fn pages(&self) -> impl Iterator<Item = (usize, &Page)> {
+        let page =
+            |&number: &usize| Some((number, self.parts.get(number / PART)?.as_ref()?[number % PART].as_deref()?));
+        self.made.iter().filter_map(page)
+    }
+
     /// Clears all pages and keeps their memory for reuse.
     pub fn clear(&mut self) {
         let parts = &mut self.parts;
@@ -142,7 +151,7 @@ fn new_page(made: &mut Vec<usize>, number: usize, shift: u32, many: bool) -> Box
 impl Page {
     fn new(shift: u32, many: bool) -> Self {
         let [writes, sets] = [Half::default(), Half::default()];
-        Self { shift, tables: Tables::new(many), writes, sets, synchronises: false }
+        Self { shift, tables: Tables::new(many), writes, sets, synchronises: false, saved: false }
     }
 
     /// Returns log2 of the bytes of a cell.

@@ -9,6 +9,7 @@ use super::report::Seen;
 use super::shadow::Shadow;
 use super::view::Reach;
 use super::words::{Place, Quick, each_word};
+use super::workers::{Attempt, Uses};
 use super::{proxies, variables};
 use crate::level::Level;
 use crate::memory::address::GLOBAL;
@@ -18,7 +19,7 @@ use crate::stop::Finding;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-/// The race checker of one launch. A checked launch runs on one worker.
+/// The race checker of one worker of a launch.
 #[derive(Debug)]
 pub(crate) struct Race<'a> {
     pub(super) level: Level,
@@ -43,10 +44,15 @@ pub(crate) struct Race<'a> {
     pub(super) proxies: Option<Vec<Proxies>>,
     pub(super) unfenced: Unfenced,
     pub(super) agents: Agents,
+    /// The launch, if other workers take part in it.
+    pub(super) attempt: Option<&'a Attempt<'a>>,
+    /// What absorbed workers have done with device memory, by the number of the page.
+    pub(super) uses: HashMap<usize, Box<Uses>>,
 }
 
 impl<'a> Race<'a> {
-    pub fn new(program: &'a Program, options: Options, level: Level) -> Self {
+    /// Creates the checker of a launch on one worker, or of one of the workers of an `attempt`.
+    pub fn new(program: &'a Program, options: Options, level: Level, attempt: Option<&'a Attempt<'a>>) -> Self {
         let facts = Facts::new(program, options);
         let global = Shadow::large(facts.leaves_threads_out());
         Self {
@@ -64,6 +70,8 @@ impl<'a> Race<'a> {
             proxies: proxies::reads_shared(program).then(Vec::new),
             unfenced: Unfenced::default(),
             agents: Agents::default(),
+            attempt,
+            uses: HashMap::new(),
         }
     }
 
