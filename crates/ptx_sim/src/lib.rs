@@ -80,9 +80,12 @@
 //!
 //! [`Checks::race`] adds data races on shared and global memory by PTX's memory model, between blocks and within warps.
 //! It takes into account the order created by barriers, `bar.warp.sync`, fences, flags, locks and tickets, the scopes
-//! of atomics and fences, and the sizes of atomics; `shfl` and `vote` order no memory in PTX. A launch that is checked
-//! for races runs on one worker. The checker also reports writes to memory that the launch reads by `ld.global.nc`,
-//! ordered or not, and bulk copies from shared memory whose last write no `fence.proxy.async` follows.
+//! of atomics and fences, and the sizes of atomics; `shfl` and `vote` order no memory in PTX. The checker also reports
+//! writes to memory that the launch reads by `ld.global.nc`, ordered or not, and bulk copies from shared memory whose
+//! last write no `fence.proxy.async` follows. A checked launch of 2^14 threads and more uses all workers if its blocks
+//! cannot tell in which order they run: they read what others have written neither by atomics nor by volatile or
+//! other strong loads, and have no clock, seed or cluster. If something is found, the launch is taken back and runs
+//! again on one worker, as all other checked launches do, so reports are the same with any number of workers.
 //! [`Checks::atomics`] selects how atomics without an ordering are interpreted, [`Checks::same_value_writes`] whether
 //! equal values race, [`Checks::volatile`] whether volatile accesses do. As with every dynamic checker, the findings
 //! depend on this run's inputs; its other limits are listed in `src/check/race/mod.rs`.
@@ -110,7 +113,7 @@
 //! reconverge where the two sides of the branch do. Every lane that can run eventually does, so locks within a warp and
 //! waiting for earlier blocks work as on a GPU with independent thread scheduling. With [`Config::workers`] = 1 the
 //! order is the same in every run. With more workers, it depends on the host wherever blocks communicate through global
-//! memory.
+//! memory; a launch in which they do runs on one worker while it is checked for races.
 //!
 //! # Limits
 //!

@@ -24,7 +24,7 @@ use race::{Atomics, SameValue, Volatile};
 use table::checkers;
 
 checkers! {
-    /// Finds data races on shared and global memory. The launch runs on one worker.
+    /// Finds data races on shared and global memory. A launch whose blocks communicate runs on one worker.
     race "race" true "data races" {
         "race-raw" Error "Data race" "Order the accesses: by a barrier, or by a release and an acquire."
         "race-war" Error "Data race" "Order the accesses: by a barrier, or by a release and an acquire."

@@ -23,12 +23,7 @@ pub fn sectors(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread) 
         return 1;
     }
     if alone && last - first < 64 {
-        let mut seen = 0_u64;
-        for (lane, address) in addresses.iter().enumerate() {
-            let bit = 1_u64 << ((address >> SECTOR_BITS).wrapping_sub(first) & 63);
-            seen |= if mask >> lane & 1 != 0 { bit } else { 0 };
-        }
-        return seen.count_ones();
+        return marked(addresses, mask, spread.low, SECTOR_BITS).count_ones();
     }
     one_by_one(addresses, mask, size)
 }
@@ -64,10 +59,57 @@ fn one_by_one(addresses: &[u64; LANES], mask: u32, size: u64) -> u32 {
 pub fn different_bytes(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: Spread) -> u64 {
     let (size, lanes) = (u64::from(bytes), u64::from(mask.count_ones()));
     match spread.step.map(i64::unsigned_abs) {
-        Some(0) => size,
-        Some(step) if step >= size => lanes * size,
-        _ => different_bytes_of_any(addresses, mask, size),
+        Some(0) => return size,
+        Some(step) if step >= size => return lanes * size,
+        _ => {}
     }
+    // Aligned elements are equal or apart.
+    if size.is_power_of_two() && spread.bits & (size - 1) == 0 {
+        let shift = size.trailing_zeros();
+        if (spread.high - spread.low) >> shift < 64 {
+            return size * u64::from(marked(addresses, mask, spread.low, shift).count_ones());
+        }
+        if mask == u32::MAX {
+            return size * different_in_runs(addresses);
+        }
+    }
+    different_bytes_of_any(addresses, mask, size)
+}
+
+/// Returns a bit for each of 64 pieces of 1 << `shift` bytes from that of `low` on: whether a lane's address is there.
+#[inline(always)]
+fn marked(addresses: &[u64; LANES], mask: u32, low: u64, shift: u32) -> u64 {
+    let (mut seen, first) = (0, low >> shift);
+    for (lane, address) in addresses.iter().enumerate() {
+        let bit = 1_u64 << ((address >> shift).wrapping_sub(first) & 63);
+        seen |= if mask >> lane & 1 != 0 { bit } else { 0 };
+    }
+    seen
+}
+
+/// Returns the number of different addresses. Neighbouring lanes often have the same.
+#[inline(always)]
+fn different_in_runs(addresses: &[u64; LANES]) -> u64 {
+    let mut starts = 1_u32;
+    for lane in 1..LANES {
+        starts |= u32::from(addresses[lane] != addresses[lane - 1]) << lane;
+    }
+    different_of(addresses, starts)
+}
+
+/// Returns the number of different addresses of some lanes.
+#[inline(never)]
+fn different_of(addresses: &[u64; LANES], lanes: u32) -> u64 {
+    let (mut found, mut count) = ([0; LANES], 0);
+    crate::lanes::each(lanes, |lane| {
+        found[count] = addresses[lane];
+        count += 1;
+    });
+    let found = &mut found[..count];
+    if !found.is_sorted() {
+        found.sort_unstable();
+    }
+    1 + found.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64
 }
 
 #[inline(never)]
@@ -167,6 +209,12 @@ mod tests {
         assert_eq!(of(16, u32::MAX, |lane| 124 - lane * 4), 140);
         assert_eq!(of(8, u32::MAX, |lane| lane % 4 * 8), 32);
         assert_eq!(of(1, 1, |lane| lane), 1);
+        // Within 64 elements, and beyond: repeated, out of order, and with lanes left out.
+        assert_eq!(of(4, u32::MAX, |lane| lane % 16 * 4), 64);
+        assert_eq!(of(4, 0xff00_000f, |lane| lane % 16 * 4), 48);
+        assert_eq!(of(4, u32::MAX, |lane| lane * 7 % 32 / 2 * 400), 64);
+        assert_eq!(of(8, u32::MAX, |lane| (lane / 4 ^ 1) * 4096), 64);
+        assert_eq!(of(4, 0x7fff_ffff, |lane| (lane / 4 ^ 1) * 4096), 32);
     }
 
     #[test]

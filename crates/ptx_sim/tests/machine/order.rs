@@ -50,6 +50,48 @@ fn counters_and_findings_do_not_depend_on_the_workers() {
     assert_eq!(run(5), one);
 }
 
+/// Each thread increments an element of its own, and the last thread of a block, if there is a next one, that block's
+/// first element, too.
+fn increments(into_the_next: bool) -> ptx_sim::Program {
+    let next = "setp.eq.u32 %p1, %r1, 127; add.u32 %r4, %r2, 1; setp.lt.u32 %p2, %r4, %r5;
+        and.pred %p1, %p1, %p2; @%p1 ld.global.b32 %r6, [%rd5+4]; add.u32 %r6, %r6, 1;
+        @%p1 st.global.b32 [%rd5+4], %r6;";
+    kernel(&format!(
+        "mov.u32 %r2, %ctaid.x; mov.u32 %r5, %nctaid.x; mad.lo.u32 %r3, %r2, 128, %r1; mul.wide.u32 %rd4, %r3, 4;
+        add.s64 %rd5, %rd1, %rd4; ld.global.b32 %r6, [%rd5]; add.u32 %r6, %r6, 1; st.global.b32 [%rd5], %r6; {}",
+        if into_the_next { next } else { "" }
+    ))
+}
+
+#[test]
+fn large_launches_are_checked_for_races_by_all_workers() {
+    let blocks = 300;
+    let run = |into_the_next, workers, launches: u32| {
+        let progress = Arc::new(AtomicU64::new(0));
+        let (checks, counter) = (Checks::DEFECTS, Some(progress.clone()));
+        let mut machine = Machine::new(Config { workers, checks, progress: counter, ..Config::default() });
+        let bytes = 4 * 128 * u64::from(blocks);
+        let a = machine.alloc(bytes, "a").expect("alloc");
+        machine.fill(a, 0, bytes).expect("fill");
+        let program = increments(into_the_next);
+        let reports: Vec<_> = (0..launches)
+            .map(|_| launch(&mut machine, &program, blocks, 128, a).expect("runs"))
+            .map(|report| (report.findings, report.counters))
+            .collect();
+        assert_eq!(progress.load(Ordering::Relaxed), u64::from(launches * blocks));
+        let mut values = vec![0; bytes as usize];
+        machine.read(a, &mut values).expect("read");
+        (reports, values)
+    };
+    let clean = run(false, 4, 2);
+    assert!(clean.0.iter().all(|(findings, _)| findings.is_empty()) && clean == run(false, 1, 2));
+    assert_eq!(clean.1, [2, 0, 0, 0].repeat(128 * blocks as usize));
+    // What several workers began is taken back: one worker increments what was there before.
+    let racy = run(true, 4, 2);
+    assert!(racy.0.iter().all(|(findings, _)| findings.iter().any(|finding| finding.diagnostic.code == "race-waw")));
+    assert_eq!(racy, run(true, 1, 2));
+}
+
 /// Warp 1 reads what warp 0 has written, without synchronisation: correct only if warp 0 runs first.
 const HURRIED: &str = "
     setp.gt.u32 %p1, %r1, 31;
