@@ -51,6 +51,9 @@ pub struct Spread {
     pub stride: Option<i64>,
     /// The same difference for any mask: addresses of inactive lanes must be regular too.
     pub step: Option<i64>,
+    /// If `stride` is `None` and the whole warp is active: the difference between the addresses of consecutive lanes of
+    /// the lower half and of the upper half of the warp, if it is constant and the same in both.
+    pub halves: Option<i64>,
 }
 
 /// Larger strides are treated as irregular, so that sums of strides cannot overflow.
@@ -67,20 +70,24 @@ impl Spread {
         let mut odd = addresses[2].wrapping_sub(addresses[1]) ^ stride;
         odd |= addresses[3].wrapping_sub(addresses[2]) ^ stride;
         let (fours, _) = addresses.as_chunks::<4>();
-        let (mut expected, mut off) = (fours[0], [0; 4]);
+        let (mut expected, mut off, mut apart) = (fours[0], [0; 4], [0; 4]);
         // Written out, because the compiler interchanges a loop over the groups of four, which takes four times the
         // instructions.
         macro_rules! compare {
-            ($($at:literal)*) => {$(
+            ($off:ident: $($at:literal)*) => {$(
                 for lane in 0..4 {
                     expected[lane] = expected[lane].wrapping_add(stride << 2);
-                    off[lane] |= fours[$at][lane] ^ expected[lane];
+                    $off[lane] |= fours[$at][lane] ^ expected[lane];
                 }
             )*};
         }
-        compare!(1 2 3 4 5 6 7);
+        compare!(off: 1 2 3);
+        compare!(apart: 4);
+        expected = fours[4];
+        compare!(off: 5 6 7);
         // Without the black box, the compiler would generate 32 comparisons and branches.
-        let off = std::hint::black_box(off).into_iter().fold(odd, |all, part| all | part);
+        let in_halves = std::hint::black_box(off).into_iter().fold(odd, |all, part| all | part);
+        let off = std::hint::black_box(apart).into_iter().fold(in_halves, |all, part| all | part);
         let stride = stride as i64;
         let ends = (start, addresses[LANES - 1]);
         let in_order = if stride >= 0 { ends } else { (ends.1, ends.0) };
@@ -90,7 +97,20 @@ impl Spread {
             let (low, high) = if stride >= 0 { ends } else { (ends.1, ends.0) };
             // A bit that is clear in the first address and in the stride is clear in all addresses.
             let bits = if low == high { low } else { u64::MAX << (low | stride as u64).trailing_zeros() };
-            return Self { low, high, bits, stride: (mask == u32::MAX).then_some(stride), step: Some(stride) };
+            return Self {
+                low,
+                high,
+                bits,
+                stride: (mask == u32::MAX).then_some(stride),
+                step: Some(stride),
+                halves: None,
+            };
+        }
+        if in_halves == 0
+            && mask == u32::MAX
+            && let Some(spread) = Self::of_halves(addresses, stride)
+        {
+            return spread;
         }
         let (mut low, mut high, mut bits) = (u64::MAX, 0, 0);
         for (lane, &address) in addresses.iter().enumerate() {
@@ -99,7 +119,28 @@ impl Spread {
             high = high.max(if here { address } else { 0 });
             bits |= if here { address } else { 0 };
         }
-        Self { low, high, bits, stride: None, step: None }
+        Self { low, high, bits, stride: None, step: None, halves: None }
+    }
+
+    /// Returns the spread of two half warps with the same stride; `None` if they are not that. All groups of four lanes
+    /// but the first of the upper half are known to be.
+    #[inline(always)]
+    fn of_halves(addresses: &[u64; LANES], stride: i64) -> Option<Self> {
+        const UPPER: usize = LANES / 2;
+        let regular = |lane: usize| addresses[lane].wrapping_sub(addresses[lane - 1]) as i64 == stride;
+        let ends = |first: usize, last: usize| {
+            let [a, b] = [addresses[first], addresses[last]];
+            if stride >= 0 { (a, b) } else { (b, a) }
+        };
+        let (lower, upper) = (ends(0, UPPER - 1), ends(UPPER, LANES - 1));
+        let fits = (-MAX_STRIDE..=MAX_STRIDE).contains(&stride) && lower.0 <= lower.1 && upper.0 <= upper.1;
+        if !fits || !(UPPER + 1..UPPER + 4).all(regular) {
+            return None;
+        }
+        // As above, with the first addresses of both halves.
+        let bits = u64::MAX << (lower.0 | upper.0 | stride as u64).trailing_zeros().min(63);
+        let (low, high) = (lower.0.min(upper.0), lower.1.max(upper.1));
+        Some(Self { low, high, bits, stride: None, step: None, halves: Some(stride) })
     }
 }
 
@@ -203,21 +244,24 @@ mod tests {
         let rising = std::array::from_fn(|lane| 100 + lane as u64 * 4);
         assert_eq!(
             Spread::of(&rising, u32::MAX),
-            Spread { low: 100, high: 224, bits: u64::MAX << 2, stride: Some(4), step: Some(4) }
+            Spread { low: 100, high: 224, bits: u64::MAX << 2, stride: Some(4), step: Some(4), halves: None }
         );
         let falling = std::array::from_fn(|lane| 224 - lane as u64 * 4);
         assert_eq!(Spread::of(&falling, u32::MAX).stride, Some(-4));
         assert_eq!((Spread::of(&falling, u32::MAX).low, Spread::of(&falling, u32::MAX).high), (100, 224));
         assert_eq!(
             Spread::of(&rising, 0b110),
-            Spread { low: 104, high: 108, bits: u64::MAX << 2, stride: None, step: Some(4) }
+            Spread { low: 104, high: 108, bits: u64::MAX << 2, stride: None, step: Some(4), halves: None }
         );
         let odd = std::array::from_fn(|lane| 64 - lane as u64);
         assert_eq!(
             Spread::of(&odd, 0x8000_0010),
-            Spread { low: 33, high: 60, bits: u64::MAX, stride: None, step: Some(-1) }
+            Spread { low: 33, high: 60, bits: u64::MAX, stride: None, step: Some(-1), halves: None }
         );
-        assert_eq!(Spread::of(&rising, 1 << 9), Spread { low: 136, high: 136, bits: 136, stride: None, step: Some(4) });
+        assert_eq!(
+            Spread::of(&rising, 1 << 9),
+            Spread { low: 136, high: 136, bits: 136, stride: None, step: Some(4), halves: None }
+        );
         let wrapping = std::array::from_fn(|lane| (lane as u64).wrapping_mul(4).wrapping_sub(8));
         assert_eq!(Spread::of(&wrapping, u32::MAX).high, 0xffff_ffff_ffff_fffc);
         assert_eq!(Spread::of(&wrapping, u32::MAX).low, 0);
@@ -231,13 +275,32 @@ mod tests {
                 let mut addresses = rising;
                 addresses[lane] = addresses[lane].wrapping_add(change);
                 let spread = Spread::of(&addresses, u32::MAX);
-                assert_eq!((spread.stride, spread.step), (None, None), "lane {lane}, {change:#x}");
+                assert_eq!((spread.stride, spread.step, spread.halves), (None, None, None), "lane {lane}, {change:#x}");
                 let ends = (addresses.iter().min().copied(), addresses.iter().max().copied());
                 assert_eq!((Some(spread.low), Some(spread.high)), ends);
                 assert!(addresses.iter().all(|address| address & !spread.bits == 0));
             }
         }
         assert_eq!(Spread::of(&rising, 0xf0).step, Some(8));
+    }
+
+    #[test]
+    fn half_warps_are_recognised() {
+        for (stride, apart) in [(0_i64, 4096_i64), (4, 1024), (8, -640), (-4, 100), (4, 60)] {
+            let at = |lane: usize| 10_000 + stride * (lane as i64 % 16) + apart * (lane as i64 / 16);
+            let regular: [u64; LANES] = std::array::from_fn(|lane| at(lane) as u64);
+            let spread = Spread::of(&regular, u32::MAX);
+            let ends = (regular.iter().min().copied(), regular.iter().max().copied());
+            assert_eq!((spread.stride, spread.step, spread.halves), (None, None, Some(stride)));
+            assert_eq!((Some(spread.low), Some(spread.high)), ends);
+            assert!(regular.iter().all(|address| address & !spread.bits == 0), "{:#x}", spread.bits);
+            assert_eq!(Spread::of(&regular, u32::MAX >> 1).halves, None);
+            for lane in 0..LANES {
+                let mut addresses = regular;
+                addresses[lane] += 16;
+                assert_eq!(Spread::of(&addresses, u32::MAX).halves, None, "lane {lane}");
+            }
+        }
     }
 
     #[test]

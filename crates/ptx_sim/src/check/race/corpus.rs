@@ -4,14 +4,13 @@
 mod program;
 
 use super::fast_paths::ONLY_SLOW_PATH;
-use crate::Config;
 use crate::program::{Program, blocks_are_independent, entry};
-use program::{Test, programs};
+use program::{Ran, Test, programs};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Returns everything that a program's run reports, and the bytes of its buffers.
-fn outcome(test: &Test, change: impl FnOnce(&mut Config)) -> (Vec<String>, Vec<Vec<u8>>) {
-    let (machine, buffers, result) = test.run_with(change).expect("runs");
+fn outcome(ran: Result<Ran, String>) -> (Vec<String>, Vec<Vec<u8>>) {
+    let (machine, buffers, result) = ran.expect("runs");
     let bytes = buffers.iter().map(|&(address, len)| {
         let mut bytes = vec![0; 4 * len];
         if address != 0 {
@@ -32,9 +31,9 @@ fn fast_and_slow_paths_agree() {
     for folder in ["pass", "fail"] {
         for path in programs(folder) {
             let test = Test::read(&path);
-            let (fast, _) = outcome(&test, |_| ());
+            let (fast, _) = outcome(test.run());
             ONLY_SLOW_PATH.store(true, Relaxed);
-            let (slow, _) = outcome(&test, |_| ());
+            let (slow, _) = outcome(test.run());
             ONLY_SLOW_PATH.store(false, Relaxed);
             assert_eq!(fast, slow, "{}", path.display());
             findings += fast.len();
@@ -51,7 +50,8 @@ fn workers_agree() {
     for folder in ["pass", "fail"] {
         for path in programs(folder) {
             let test = Test::read(&path);
-            let with = |workers| outcome(&test, |config| (config.workers, config.checks.race) = (workers, true));
+            let with =
+                |workers| outcome(test.run_with(|config| (config.workers, config.checks.race) = (workers, true)));
             let one = with(1);
             assert_eq!(one, with(3), "{}", path.display());
             let text = Program::parse(&test.text).expect("PTX");

@@ -32,9 +32,9 @@ impl Source for Allocated<'_> {
         self.storage.u64()[((address - self.base) >> 3) as usize].load(Relaxed)
     }
     #[inline(always)]
-    fn words(&self, first: u64, row: &mut [u32; LANES]) -> bool {
+    fn words<const N: usize>(&self, first: u64, row: &mut [u32; N]) -> bool {
         let cells = self.storage.u32().get(((first - self.base) >> 2) as usize..);
-        let Some(cells) = cells.and_then(|cells| cells.first_chunk::<LANES>()) else { return false };
+        let Some(cells) = cells.and_then(|cells| cells.first_chunk::<N>()) else { return false };
         for (value, cell) in row.iter_mut().zip(cells) {
             *value = cell.load(Relaxed);
         }
@@ -91,7 +91,7 @@ impl Source for &Snapshot {
         self.at(address).map_or(0, |view| view.storage.load(address - view.base, 8))
     }
     #[inline(always)]
-    fn words(&self, _: u64, _: &mut [u32; LANES]) -> bool {
+    fn words<const N: usize>(&self, _: u64, _: &mut [u32; N]) -> bool {
         false
     }
     #[inline(always)]

@@ -7,6 +7,8 @@ use crate::registers::LANES;
 
 /// Local memory.
 impl Source for &[[u32; LANES]] {
+    const COMMON: bool = false;
+
     #[inline(always)]
     fn narrow(&self, lane: usize, address: u64, bytes: u8) -> u32 {
         lanes::load_local(self, lane, address, bytes) as u32
@@ -20,7 +22,7 @@ impl Source for &[[u32; LANES]] {
         lanes::load_local(self, lane, address, 8)
     }
     #[inline(always)]
-    fn words(&self, _: u64, _: &mut [u32; LANES]) -> bool {
+    fn words<const N: usize>(&self, _: u64, _: &mut [u32; N]) -> bool {
         false
     }
     #[inline(always)]

@@ -30,14 +30,16 @@ pub struct Lanes<'a> {
 
 /// Memory to read from. Addresses are aligned and in range.
 pub trait Source {
+    /// Whether all lanes find the same at an address.
+    const COMMON: bool = true;
     /// Reads 1, 2 or 4 bytes, zero-extended.
     fn narrow(&self, lane: usize, address: u64, bytes: u8) -> u32;
     /// Reads 4 bytes.
     fn word(&self, lane: usize, address: u64) -> u32;
     /// Reads 8 bytes.
     fn long(&self, lane: usize, address: u64) -> u64;
-    /// Reads adjacent 4-byte words for a whole warp; returns false if that is not possible at once.
-    fn words(&self, first: u64, row: &mut [u32; LANES]) -> bool;
+    /// Reads adjacent 4-byte words for a whole warp, or a part of it; returns false if that is not possible at once.
+    fn words<const N: usize>(&self, first: u64, row: &mut [u32; N]) -> bool;
     /// Reads adjacent 8-byte words for a whole warp; returns false if that is not possible at once.
     fn longs(&self, first: u64, row: &mut [u64; LANES]) -> bool;
     /// Reads one 4-byte word for all lanes.
@@ -139,9 +141,26 @@ fn words(row: &mut [u32; LANES], lanes: &Lanes<'_>, source: &impl Source, extra:
     let Lanes { addresses, mask, spread, .. } = *lanes;
     if spread.low == spread.high {
         blend(row, mask, &source.same_word(spread.low + extra));
-    } else if spread.stride != Some(4) || !source.words(spread.low + extra, row) {
+    } else if !(spread.stride == Some(4) && source.words(spread.low + extra, row)
+        || spread.halves.is_some_and(|stride| half_warps(row, lanes, source, extra, stride)))
+    {
         each(mask, |lane| row[lane] = source.word(lane, addresses[lane] + extra));
     }
+}
+
+/// Reads words for two half warps, each of one address or of adjacent words: rows of a block that is 16 threads wide.
+/// Returns false if that is not possible at once.
+#[inline(always)]
+fn half_warps<S: Source>(row: &mut [u32; LANES], lanes: &Lanes<'_>, source: &S, extra: u64, stride: i64) -> bool {
+    let starts = [lanes.addresses[0] + extra, lanes.addresses[LANES / 2] + extra];
+    let (halves, _) = row.as_chunks_mut::<{ LANES / 2 }>();
+    let mut parts = halves.iter_mut().zip(starts);
+    match stride {
+        0 if S::COMMON => parts.for_each(|(half, start)| *half = [source.word(0, start); LANES / 2]),
+        4 => return parts.all(|(half, start)| source.words(start, half)),
+        _ => return false,
+    }
+    true
 }
 
 #[inline(always)]

@@ -38,7 +38,7 @@ fn accesses() -> Vec<Access> {
 }
 
 /// Adjacent at every size, equal, with gaps, descending, in two groups.
-const PATTERNS: [fn(u64) -> u64; 9] = [
+const PATTERNS: [fn(u64) -> u64; 11] = [
     |lane| 32 + 4 * lane,
     |lane| 8 * lane,
     |lane| 64 + 16 * lane,
@@ -47,6 +47,8 @@ const PATTERNS: [fn(u64) -> u64; 9] = [
     |lane| 160 * lane,
     |lane| 32 * (31 - lane),
     |lane| lane % 16 * 32 + lane / 16 * 1024,
+    |lane| lane % 16 * 4 + lane / 16 * 640,
+    |lane| 128 + lane / 16 * 2048,
     |lane| lane,
 ];
 

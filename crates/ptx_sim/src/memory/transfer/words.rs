@@ -19,7 +19,7 @@ impl Source for &[u32] {
         lanes::load_words(self, address, 8)
     }
     #[inline(always)]
-    fn words(&self, first: u64, row: &mut [u32; LANES]) -> bool {
+    fn words<const N: usize>(&self, first: u64, row: &mut [u32; N]) -> bool {
         let words = self.get((first >> 2) as usize..).and_then(|words| words.first_chunk());
         words.map(|words| *row = *words).is_some()
     }
