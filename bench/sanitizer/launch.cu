@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
     config.gridDimX = config.gridDimY = config.gridDimZ = config.blockDimX = config.blockDimY = config.blockDimZ = 1;
     std::vector<CUlaunchAttribute> attributes;
     std::vector<uint64_t> values;
+    std::vector<CUdeviceptr> buffers;
     while (words >> word) {
         std::string key = word.substr(0, word.find('=')), value = word.substr(word.find('=') + 1);
         if (key == "grid") {
@@ -86,6 +87,7 @@ int main(int argc, char** argv) {
                     // Without `=` a buffer stays uninitialised, which initcheck can then find.
                     if (!how.empty() && number) check(cuMemcpyHtoD(buffer, contents.data(), 4ull * number), "cuMemcpyHtoD");
                     values.push_back(buffer);
+                    buffers.push_back(buffer);
                 } else {
                     values.push_back(strtoul(word.substr(word.find(':') + 1).c_str(), nullptr, 0));
                 }
@@ -103,6 +105,10 @@ int main(int argc, char** argv) {
     for (auto& value : values) parameters.push_back(&value);
     check(cuLaunchKernelEx(&config, function, parameters.data(), nullptr), "cuLaunchKernelEx");
     check(cuCtxSynchronize(), "cuCtxSynchronize");
+    // What is left then, the kernel has leaked.
+    for (auto buffer : buffers) check(cuMemFree(buffer), "cuMemFree");
+    check(cuModuleUnload(module), "cuModuleUnload");
+    check(cuDevicePrimaryCtxRelease(device), "cuDevicePrimaryCtxRelease");
     printf("done\n");
     return 0;
 }

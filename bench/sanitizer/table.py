@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Reports of compute-sanitizer's four tools on the programs of crates/ptx_sim/tests/{pass,fail}, on a GPU.
 
-    bench/sanitizer/table.py PROGRAMS_FOLDER > table.csv
+    bench/sanitizer/table.py PROGRAMS_FOLDER [COMPUTE_SANITIZER] > table.csv
 
-PROGRAMS_FOLDER has `pass` and `fail`. One row per program: the codes that the simulator's test expects (from its `//~` and `//@ stops` lines),
+PROGRAMS_FOLDER has `pass` and `fail`. COMPUTE_SANITIZER is the tool's path, by default the one on the PATH; it must know the options below (2026.4
+does). One row per program: the codes that the simulator's test expects (from its `//~` and `//@ stops` lines),
 how a plain launch ends, and for each tool `found` (it reported errors or hazards), `clean`, `hang` (ended by a time limit), or `failed`
-(the launch failed before the tool could check it). nvcc and compute-sanitizer must be on the PATH.
+(the launch failed before the tool could check it). nvcc must be on the PATH.
 """
 import concurrent.futures
 import csv
@@ -17,7 +18,13 @@ import subprocess
 import sys
 import tempfile
 
-TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
+# The tools, each with the options that make it find the most.
+TOOLS = {
+    "memcheck": ["--padding", "256", "--check-cache-control", "--leak-check", "full"],
+    "racecheck": ["--racecheck-detect-level", "info", "--racecheck-deadlock-timeout", "3000"],
+    "initcheck": ["--initcheck-address-space", "all"],
+    "synccheck": [],
+}
 SECONDS = 12
 
 
@@ -50,20 +57,20 @@ def verdict(tool, code, output):
     # own list of host frames names these functions too.)
     if re.search(r"^cu(ModuleLoadData|LaunchKernelEx): ", output, re.M):
         return "failed", ""
-    own = re.search(r"========= (Invalid|Barrier error|Uninitialized|Error: |Warning: |Race reported|Program hit|Fatal)", output)
+    own = re.search(r"========= (Invalid|Barrier error|Uninitialized|Error: |Warning: |Race reported|Program hit|Fatal|Leaked|Deadlock)", output)
     if count and own:
-        first = next((line for line in output.splitlines() if re.match(r"========= (Invalid|Barrier|Uninit|Error|Warning|Race|Program)", line)), "")
+        first = next((line for line in output.splitlines() if re.match(r"========= (Invalid|Barrier|Uninit|Error|Warning|Race|Program|Fatal|Leaked|Deadlock)", line)), "")
         return "found", first[10:].strip()
     return ("hang" if code is None else "clean"), ""
 
 
-def row(launch, path):
+def row(sanitizer, launch, path):
     text = path.read_text()
     code, output = run([launch, str(path)])
     plain = "hang" if code is None else "done" if code == 0 else output.strip().splitlines()[-1] if output.strip() else "failed"
     cells, words = [], []
-    for tool in TOOLS:
-        said, what = verdict(tool, *run(["compute-sanitizer", "--tool", tool, launch, str(path)]))
+    for tool, options in TOOLS.items():
+        said, what = verdict(tool, *run([sanitizer, "--tool", tool, *options, launch, str(path)]))
         cells.append(said)
         if what:
             words.append(f"{tool}: {what}")
@@ -72,6 +79,7 @@ def row(launch, path):
 
 def main():
     folder = pathlib.Path(sys.argv[1])
+    sanitizer = sys.argv[2] if len(sys.argv) > 2 else "compute-sanitizer"
     with tempfile.TemporaryDirectory() as scratch:
         launch = scratch + "/launch"
         source = pathlib.Path(__file__).with_name("launch.cu")
@@ -80,7 +88,7 @@ def main():
         out = csv.writer(sys.stdout, lineterminator="\n")
         out.writerow(["folder", "program", "simulator", "launch", *TOOLS, "first words"])
         with concurrent.futures.ThreadPoolExecutor(12) as pool:
-            for cells in pool.map(lambda path: row(launch, path), paths):
+            for cells in pool.map(lambda path: row(sanitizer, launch, path), paths):
                 out.writerow(cells)
                 sys.stdout.flush()
 

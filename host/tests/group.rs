@@ -112,6 +112,7 @@ fn what_groups_lack_is_refused() {
     refused(&reduce(&["--block", "64"]), &["leave --block out"]);
     refused(&reduce(&["--grid", "4"]), &["leave --grid out"]);
     refused(&reduce(&["--op", "argmax"]), &["argmax", "sum max min"]);
+    refused(&reduce(&["--dtype", "f16"]), &["no kernel for f16 on a group", "convert the data to f32"]);
     refused(&["reduce", "--n", "10", "--gpus", "all", "--device", "sim"], &["--gpus all", "--gpus N"]);
     refused(&["reduce", "--n", "10", "--gpus", "2", "--device", "gpu:1"], &["gpu:1"]);
     refused(&["matmul", "--n", "8", "--gpus", "2", "--device", "sim", "--transpose-a"], &["--transpose-a"]);

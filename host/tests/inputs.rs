@@ -60,7 +60,7 @@ fn narrow_types_are_converted_and_that_is_said() {
     }
     let (half, whole) = (data("f16.npy"), data("u16.npy"));
     let arg = ["reduce", "--op", "argmax", "--device", "sim", "--input", &half, "--dtype", "f16"];
-    refused_in_a_line(&arg, 2, &["no argmax of f16", "convert the data to f32"]);
+    refused_in_a_line(&arg, 2, &["no argmax of f16", "use --dtype f32"]);
     refused_in_a_line(&[&SUM[..], &["--input", &half, "--dtype", "i32"]].concat(), 2, &["holds f16, not i32"]);
     refused_in_a_line(&["picture", "--input", &whole, "--device", "sim"], 2, &["no kernel for u16", "u8"]);
 }

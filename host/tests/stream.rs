@@ -4,7 +4,7 @@
 mod program;
 
 use ladders::input;
-use program::{host, object, refused_in_a_line, text};
+use program::{data, host, object, refused_in_a_line, text};
 use rustwarp::Tensor;
 use rustwarp::element::Array;
 use serde_json::Value;
@@ -51,6 +51,17 @@ fn values_are_those_of_loaded_files() {
         assert!((one - other).abs() <= other.abs() * 1e-4, "{streamed} {loaded}");
     }
     assert_eq!(object(&[&["reduce", "--input", &path("i.npy")], &STREAM[..], &SIM].concat(), 0)["wrapped"], true);
+}
+
+#[test]
+fn types_that_are_not_streamed_are_refused() {
+    let file = data("f16.npy");
+    let refused = |more: &[&str], words: &[&str]| {
+        refused_in_a_line(&[&["reduce", "--input", &file, "--stream", "--device", "sim"], more].concat(), 2, words);
+    };
+    refused(&[], &["holds f16", "save it as one of f32 f64 i32 u32 i64 u64"]);
+    refused(&["--dtype", "f16"], &["reduce reads no f16 in chunks", "convert it to f32"]);
+    refused(&["--dtype", "u8"], &["reduce has no kernel for u8"]);
 }
 
 #[test]

@@ -120,12 +120,13 @@ fn one_type(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
 }
 
 /// Floats that are hard to order and to add: NaN in the first and last lane of a warp and after it, both zeros,
-/// infinities, subnormals.
+/// infinities, subnormals of each type, the largest of f16.
 fn special_floats(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
-    let specials = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, 1e-310, f64::MAX, f64::MIN];
+    let subnormals = [1e-310, 1e-39, 6e-8];
+    let specials = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, 65504.0, f64::MAX, f64::MIN];
     let mut inputs: Vec<Vec<f64>> =
         vec![vec![0.0, -0.0], vec![-0.0, 0.0], vec![-0.0; 40], vec![f64::NAN], vec![f64::NEG_INFINITY; 3]];
-    for special in specials {
+    for special in specials.into_iter().chain(subnormals) {
         let mut values = vec![-1.5; 300];
         values[257] = special;
         inputs.push(values);

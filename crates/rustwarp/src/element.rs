@@ -139,7 +139,8 @@ pub trait Scalar: Pod + Send + Sync + fmt::Debug {
     fn wrap(values: Vec<Self>) -> Array;
 }
 
-/// Types whose elements can be reduced: every [`Element`], and `half::f16` and `half::bf16`, which are added as f32.
+/// Types with sums, maxima and minima on one device: every [`Element`], and `half::f16` and `half::bf16`, which are
+/// added as f32.
 pub trait Summand: Scalar {
     /// The type of sums, maxima and minima: f32 for f16 and bf16, else the type itself.
     type Sum: Element;

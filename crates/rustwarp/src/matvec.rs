@@ -20,6 +20,7 @@ use crate::ptx::library;
 use cuda_std::launch::Slice;
 use cuda_std::math::Float;
 use kernels_gpu::matvec::{ALIGNED, Bf16, Entry, F16, SHIFTED, SINGLE, STREAMED, best, columns};
+use std::alloc::Layout;
 
 /// Sizes and storage of a matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -200,8 +201,13 @@ impl<T: Operand, H: Handle> Plan<T, H> {
         product.require_output(device, rows, &[matrix.span(), vector.span()])?;
         let mode = self.mode(matrix.address(), vector.address());
         let Config { grid, lanes, pieces, piece, .. } = self.configs[usize::from(mode == SINGLE)];
+        const {
+            use kernels_gpu::number::Entry;
+            let of_entry = Layout::new::<<T::Entry as Entry>::Bits>();
+            assert!(size_of::<T>() == of_entry.size() && align_of::<T>() >= of_entry.align());
+        }
         // SAFETY: the memory lives as long as the views, which the launch borrows; entries of 16 bits are taken as
-        // integers.
+        // integers of the same layout.
         let (a, x) = unsafe { (Slice::new(matrix.address(), rows * columns), Slice::new(vector.address(), columns)) };
         let (y, sizes) = (product.ptr(), [rows as u32, columns as u32]);
         let (partials, tickets) = (self.partials.ptr(), self.tickets.ptr());

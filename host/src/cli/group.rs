@@ -84,7 +84,7 @@ pub(super) fn requested(family: &Family, matches: &ArgMatches) -> Result<Option<
 /// Runs the family on the group. The first rank prints and writes the result.
 pub(super) fn run(family: &Family, options: &family::Options, requested: &Requested) -> anyhow::Result<u8> {
     let op = family.op(options.op.as_deref())?;
-    options.data.dtype.map_or(Ok(()), |dtype| family.require_kernel(dtype))?;
+    options.data.dtype.map_or(Ok(()), |dtype| group::require_kernel(family, dtype))?;
     let choice = options.device.device;
     if let Choice::Gpu(number @ 1..) = choice {
         return Err(Error::Usage(format!("--device gpu:{number} is one device: use --device gpu with --gpus")).into());

@@ -13,7 +13,8 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 pub(super) struct Options {
-    /// Type of the elements: f32 f64 i32 u32 i64 u64 u8 f16 bf16 [default: the file's type, or the family's first]
+    /// Type of the elements: f32 f64 i32 u32 i64 u64 u8 f16 bf16 [default: the file's type, f32 for one that a
+    /// family has on request only, or the family's first]
     #[arg(long, value_parser = str::parse::<Dtype>)]
     pub dtype: Option<Dtype>,
     /// A file for each operand, in order: .npy, .npz (data.npz:NAME for one of several arrays), .csv, .txt, .png, .jpg,

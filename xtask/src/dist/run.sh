@@ -3,14 +3,14 @@
 # on the PATH, `bench` measures NVIDIA's libraries too.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-# Once; `ptx` is there when all is.
-[ -d "$here/ptx" ] || {
-    rm -rf "$here/tests" "$here/part"
-    mkdir "$here/part"
-    tar -xJf "$here/packed.tar.xz" -C "$here/part"
-    mv "$here/part/tests" "$here/part/ptx" "$here"
-    rmdir "$here/part"
+# Once for each archive, by one process at a time: `unpacked` is newer than the archive that was unpacked.
+unpack() {
+    [ "$here/unpacked" -nt "$here/packed.tar.xz" ] && return
+    rm -rf "$here/tests" "$here/ptx"
+    tar -xJf "$here/packed.tar.xz" -C "$here"
+    touch "$here/unpacked"
 }
+(flock 9; unpack) 9> "$here/.lock"
 export RUSTWARP_PTX_DIR="${RUSTWARP_PTX_DIR:-$here/ptx}"
 
 usage() {

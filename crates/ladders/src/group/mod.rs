@@ -16,10 +16,10 @@ pub use solvers::{FAMILIES, Solver};
 
 use crate::bench::copy_bandwidth;
 use crate::error::{Error, Result};
-use crate::kernels::{BEST, Family, Problem, Row, Work};
+use crate::kernels::{BEST, Family, Problem, Row, Work, reduce};
 use rustwarp::Group;
 use rustwarp::backend::Handle;
-use rustwarp::element::Scalar;
+use rustwarp::element::{Dtype, Scalar};
 use rustwarp::tensor::Tensor;
 use rustwarp::{Device, Sharded};
 
@@ -63,6 +63,16 @@ pub fn solver(family: &Family) -> Result<&'static Solver> {
         let names: Vec<_> = FAMILIES.iter().map(|solver| solver.family).collect();
         Error::Usage(format!("{} runs on one device; groups of devices solve {}", family.name, names.join(" ")))
     })
+}
+
+/// Checks that a group solves problems of this family with elements of a type.
+///
+/// # Errors
+/// [`Error::Usage`] with the types, or with what to do about one that single devices have kernels for.
+pub fn require_kernel(family: &Family, dtype: Dtype) -> Result<()> {
+    family.require_kernel(dtype)?;
+    let is_missing = family.name == reduce::FAMILY.name && !Dtype::NUMBERS.contains(&dtype);
+    if is_missing { Err(solvers::no_kernel(family.name, dtype)) } else { Ok(()) }
 }
 
 /// Solves a problem on all devices of a group, verifies the result, and times it with `repeat` samples on GPUs. Rank 0

@@ -217,6 +217,9 @@ fn no_op(family: &str, op: &str) -> Error {
     Error::Usage(format!("{family} has no {OP} {op} on a group of devices; there are: sum max min"))
 }
 
-fn no_kernel(family: &str, dtype: Dtype) -> Error {
-    Error::Usage(format!("{family} has no kernel for {dtype} on a group of devices"))
+/// The error of a family without a kernel for a type on several devices.
+pub(super) fn no_kernel(family: &str, dtype: Dtype) -> Error {
+    Error::Usage(format!(
+        "{family} has no kernel for {dtype} on a group of devices: use one, or convert the data to f32"
+    ))
 }

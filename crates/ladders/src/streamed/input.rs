@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::input::{Stored, has_extension, npy};
+use crate::kernels::Operand;
 use crate::kernels::spelling::{DTYPE, STREAM};
-use crate::kernels::{Family, Operand};
 use rustwarp::element::Dtype;
 use rustwarp::streamed::{FilePart, Source};
 use std::fs::File;
@@ -22,19 +22,18 @@ pub(super) struct Input {
     part: FilePart,
 }
 
-/// Opens a `.npy` file, or one of raw elements of `dtype`, whose type has kernels of the family.
+/// Opens a `.npy` file, or one of raw elements of `dtype`, whose type is one of `dtypes`.
 ///
 /// # Errors
 /// [`Error::Input`] for a file that cannot be read, [`Error::Usage`] for one of another type or format.
-pub(super) fn open(path: &Path, family: &Family, operand: &Operand, dtype: Option<Dtype>) -> Result<Input> {
-    dtype.map_or(Ok(()), |dtype| family.require_kernel(dtype))?;
+pub(super) fn open(path: &Path, dtypes: &[Dtype], operand: &Operand, dtype: Option<Dtype>) -> Result<Input> {
     if has_extension(path, "npy") {
         let npy::NpyFile { stored, shape, offset, bytes, file } = npy::open(path)?;
         let dtype = match (stored, dtype) {
-            (Stored::Known(stored), None) if family.dtypes.contains(&stored) => stored,
+            (Stored::Known(stored), None) if dtypes.contains(&stored) => stored,
             (stored, Some(dtype)) if stored == Stored::Known(dtype) => dtype,
             (stored, None) => {
-                let names: Vec<_> = family.dtypes.iter().map(|dtype| dtype.name()).collect();
+                let names: Vec<_> = dtypes.iter().map(|dtype| dtype.name()).collect();
                 return Err(Error::Usage(format!(
                     "{} holds {stored}, and {STREAM} converts no elements: save it as one of {}",
                     path.display(),

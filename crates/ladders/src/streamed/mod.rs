@@ -77,6 +77,19 @@ pub fn writes(family: &Family) -> bool {
     [scan::FAMILY.name, kernels::matmul::FAMILY.name].contains(&family.name)
 }
 
+/// The types that the family reads in chunks.
+fn dtypes(family: &Family) -> &'static [Dtype] {
+    if family.name == reduce::FAMILY.name { Dtype::NUMBERS } else { family.dtypes }
+}
+
+fn no_kernel(family: &Family, dtype: Dtype) -> Error {
+    if family.dtypes.contains(&dtype) {
+        let name = family.name;
+        return Error::Usage(format!("{name} reads no {dtype} in chunks: read the file whole, or convert it to f32"));
+    }
+    family.no_kernel(dtype)
+}
+
 /// The opened operands of a request.
 pub struct Inputs(Vec<Input>);
 
@@ -122,7 +135,9 @@ pub fn open(request: &Request<'_>) -> Result<Inputs> {
             operands.len()
         )));
     }
-    let open = |(path, operand): (&PathBuf, _)| input::open(path, family, operand, request.dtype);
+    let dtypes = dtypes(family);
+    request.dtype.filter(|dtype| !dtypes.contains(dtype)).map_or(Ok(()), |dtype| Err(no_kernel(family, dtype)))?;
+    let open = |(path, operand): (&PathBuf, _)| input::open(path, dtypes, operand, request.dtype);
     let inputs: Vec<_> = request.inputs.iter().zip(operands).map(open).collect::<Result<_>>()?;
     if family.name == kernels::matmul::FAMILY.name {
         matmul::sizes(request, &inputs)?;
@@ -169,9 +184,7 @@ pub fn run(
         name if name == reduce::FAMILY.name => with_dtype!(
             dtype,
             T => with_op!(request.family, request.op, O => job.reduce::<O, T>()?),
-            else => Err(Error::Usage(format!(
-                "reduce reads no {dtype} in chunks: read the file whole, or convert the data to f32"
-            )))
+            else => Err(no_kernel(request.family, dtype))
         ),
         name if name == dot::FAMILY.name => with_float!(request.family, dtype, T => job.dot::<T>()),
         name if name == scan::FAMILY.name => with_dtype!(

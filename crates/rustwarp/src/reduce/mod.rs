@@ -2,7 +2,7 @@
 //!
 //! Integer sums wrap. NaN in, NaN out, for every operation; the maximum of -0 and +0 is +0, the minimum -0. An empty
 //! input gives the identity: 0, the type's lowest value (-inf), its highest value (+inf). Elements of f16 and bf16 are
-//! added and compared as f32, and so is their result: epsilon below is that of f32.
+//! added and compared as f32, and the result is an f32: epsilon below is that of f32.
 //!
 //! - *Error bound*: a float sum differs from the exact one by at most `d * epsilon * sum of |x|`, where `d` is
 //!   [`Plan::depth`], the longest chain of additions; maxima and minima are exact.
@@ -21,6 +21,7 @@ use crate::pending::Pending;
 use crate::ptx::library;
 use cuda_std::launch::Slice;
 use kernels_gpu::reduce::best;
+use std::alloc::Layout;
 use std::marker::PhantomData;
 
 mod arg;
@@ -151,8 +152,13 @@ impl<O: Op<T::Sum>, T: Summand, H: Handle> Plan<O, T, H> {
         let (device, input, output) = (self.ticket.device(), input.into(), output.into());
         input.require(device, self.n, "the input")?;
         output.require_output(device, 1, &[input.span()])?;
+        const {
+            use kernels_gpu::number::Entry;
+            let of_entry = Layout::new::<<T::Entry as Entry>::Bits>();
+            assert!(size_of::<T>() == of_entry.size() && align_of::<T>() >= of_entry.align());
+        }
         // SAFETY: the memory lives as long as the view, which the launch borrows; elements of 16 bits are taken as
-        // integers.
+        // integers of the same layout.
         let elements = unsafe { Slice::new(input.address(), self.n) };
         let call = best::reduce_best::<O, T::Entry>(elements, self.partials.ptr(), self.ticket.ptr(), output.ptr());
         // SAFETY: whole warps, a partial result per block, and a ticket that is 0 and that every launch leaves at 0.

@@ -8,8 +8,7 @@ use crate::error::{Error, Result};
 use crate::kernels::ladder::{Chosen, Ladder, Resolved, Run, Rung};
 use crate::kernels::plan::Plan;
 use crate::kernels::spelling::{DTYPE, N};
-use crate::kernels::{BEST, Entry, Job, Oracle, Problem, Work};
-use kernels_gpu::reduce::Sum;
+use crate::kernels::{Entry, Job, Oracle, Problem, Work};
 use kernels_gpu::reduce::bits::{Bit, Bits, Highest, Lowest, NONE, reduce_bit};
 use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::element::{Dtype, Element, Value};
@@ -41,10 +40,8 @@ impl<B: Bit, T: Element + Bits> Ladder for Set<B, T> {
     type Kernel = bool;
     type Operands<'j> = Buffer<'j, T>;
 
-    /// The rows of the other operations, of which `best` has a kernel.
     fn rungs() -> Vec<Rung<bool>> {
-        let rows = table::rungs::<Sum, f32>().into_iter();
-        rows.map(|Rung { name, idea, block, .. }| Rung { name, idea, block, kernel: name == BEST }).collect()
+        table::only_best()
     }
 
     fn entries(rung: &Rung<bool>) -> Vec<Entry> {

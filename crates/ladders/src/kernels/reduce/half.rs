@@ -7,9 +7,9 @@ use crate::error::{Error, Result};
 use crate::kernels::generic::{Reduces, with_op};
 use crate::kernels::ladder::{Chosen, Ladder, Resolved, Run, Rung};
 use crate::kernels::plan::Plan;
-use crate::kernels::spelling::N;
-use crate::kernels::{BEST, Entry, Job, Oracle, Problem, Work};
-use kernels_gpu::reduce::{Op, Sum, best::reduce_best};
+use crate::kernels::spelling::{DTYPE, N};
+use crate::kernels::{Entry, Job, Oracle, Problem, Work};
+use kernels_gpu::reduce::{Op, best::reduce_best};
 use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::element::{Dtype, Summand};
 use std::marker::PhantomData;
@@ -18,7 +18,7 @@ use std::marker::PhantomData;
 pub(super) fn resolve(op: &str, dtype: Dtype) -> Result<Resolved> {
     match dtype {
         Dtype::F16 | Dtype::Bf16 if op.starts_with("arg") => Err(Error::Usage(format!(
-            "reduce has no {op} of {dtype}: convert the data to f32, whose order is the same"
+            "reduce has no {op} of {dtype}: use {DTYPE} f32, to which f16 and bf16 in .npy files are converted"
         ))),
         Dtype::F16 => with_op!(FAMILY, op, O => Resolved::of::<Half<O, half::f16>>()),
         Dtype::Bf16 => with_op!(FAMILY, op, O => Resolved::of::<Half<O, half::bf16>>()),
@@ -35,10 +35,8 @@ impl<O: Op<f32> + Reduces, T: Summand<Sum = f32>> Ladder for Half<O, T> {
     type Kernel = bool;
     type Operands<'j> = Buffer<'j, T>;
 
-    /// The rows of the other types, of which `best` has a kernel.
     fn rungs() -> Vec<Rung<bool>> {
-        let rows = table::rungs::<Sum, f32>().into_iter();
-        rows.map(|Rung { name, idea, block, .. }| Rung { name, idea, block, kernel: name == BEST }).collect()
+        table::only_best()
     }
 
     fn entries(rung: &Rung<bool>) -> Vec<Entry> {

@@ -2,8 +2,8 @@
 
 use super::floats::{self, Operation};
 use super::scheme::{Bound, ForBlock, Kernel, Launcher, Scheme, Table, wider};
-use crate::kernels::BlockRule;
 use crate::kernels::ladder::{Planned, Rung};
+use crate::kernels::{BEST, BlockRule};
 use kernels_gpu::reduce::double_accumulator::Widen;
 use kernels_gpu::reduce::*;
 use rustwarp::element::Element;
@@ -16,6 +16,12 @@ fn tree<T>(per_thread: usize, kernel: Launcher<T>) -> Kernel<T> {
 /// [`Scheme::GridStride`].
 fn fill<T>(per_thread: u32, kernel: Launcher<T>) -> Kernel<T> {
     Scheme::GridStride { per_thread, kernel }.into()
+}
+
+/// The rows for operations and types of which only `best` has a kernel: whether the row has one.
+pub(super) fn only_best() -> Vec<Rung<bool>> {
+    let rows = rungs::<Sum, f32>().into_iter();
+    rows.map(|Rung { name, idea, block, .. }| Rung { name, idea, block, kernel: name == BEST }).collect()
 }
 
 /// The table.
