@@ -7,10 +7,11 @@
 //! - *Error bound*: that of [`reduce`](mod@crate::reduce), with [`Plan::depth`] of this module.
 //! - *Determinism*: the same bits on every run on devices with the same number of multiprocessors.
 //! - *Choice*: equal parts of elements and segment ends for all blocks, which suit any mix of lengths; a warp per
-//!   segment where lengths are about the same and suit a warp; a block per piece of a segment where most are long.
+//!   segment where lengths are about the same and suit a warp; a block per piece of a segment where most are long; for
+//!   up to 16 MiB, a warp or a block per segment unless one of the segments is much longer than the others.
 //! - *Source*: D. Merrill and M. Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication" (2016), for equal
 //!   parts of elements and ends. The kernels are
-//!   `kernels_gpu::segreduce::{best, best::pieces, warp_per_segment}`.
+//!   `kernels_gpu::segreduce::{best, best::pieces, best::whole, warp_per_segment}`.
 
 use crate::backend::{DeviceInfo, Handle, Memory, Shape, View, ViewMut};
 use crate::buffer::Buffer;
@@ -20,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::launch::{Launch, MAX_GRID, Tuning};
 use crate::ptx::library;
 use crate::reduce::{Max, Min, Op, Sum};
-use kernels_gpu::segreduce::best::{self, pieces, stretch};
+use kernels_gpu::segreduce::best::{self, pieces, stretch, whole};
 use kernels_gpu::segreduce::warp_per_segment;
 use std::marker::PhantomData;
 use way::{Pieces, Way};
@@ -148,6 +149,7 @@ enum Scratch<T, H: Handle> {
         ticket: Memory<u32, H>,
     },
     Warps,
+    Whole,
     /// Of pieces; the tickets are 0 between launches.
     Pieces {
         cuts: Memory<u64, H>,
@@ -185,6 +187,11 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
                 // A lane adds every 32nd element, and the lanes' results are a tree.
                 (grid, longest.div_ceil(32) + 5)
             }
+            // A block per segment, whose threads' results are a tree.
+            Way::Whole { longest } => {
+                let depth = stretch::depth(*longest, whole::BLOCK.into(), size_of::<T>()) + 10;
+                (segments as u32, depth)
+            }
             Way::Pieces(Pieces { segments, longest, most, .. }) => {
                 let (block, trees) = (u64::from(pieces::BLOCK), 2 * 10);
                 let depth = stretch::depth(*longest, block, size_of::<T>()) + most.div_ceil(block) + trees;
@@ -198,6 +205,7 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
                 ticket: Memory::zeros(device.clone(), 1, "ticket")?,
             },
             Way::Warps { .. } => Scratch::Warps,
+            Way::Whole { .. } => Scratch::Whole,
             Way::Pieces(pieces) => Scratch::Pieces {
                 cuts: Memory::from_slice(device.clone(), &pieces.cuts, "pieces")?,
                 segments: Memory::from_slice(device.clone(), &pieces.segments, "segments of pieces")?,
@@ -249,6 +257,12 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
                 let call = warp_per_segment::segreduce_warp_per_segment::<O, T>(values, offsets, results);
                 // SAFETY: whole warps, and offsets that ascend within the values.
                 let launch = unsafe { Launch::new(call, Shape::linear(self.grid, warp_per_segment::BLOCK)) };
+                Ok(launch.using(uses).using([self.offsets.reads()]))
+            }
+            Scratch::Whole => {
+                let call = whole::segreduce_best_whole::<O, T>(values, offsets, results);
+                // SAFETY: whole warps, a block per segment, and offsets that ascend within the values.
+                let launch = unsafe { Launch::new(call, Shape::linear(self.grid, whole::BLOCK)) };
                 Ok(launch.using(uses).using([self.offsets.reads()]))
             }
             Scratch::Pieces { cuts, segments, firsts, partials, tickets } => {

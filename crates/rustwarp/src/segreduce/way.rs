@@ -15,6 +15,11 @@ pub enum Way {
         /// Elements of the longest segment.
         longest: u64,
     },
+    /// A block per segment; the longest has this number of elements.
+    Whole {
+        /// Elements of the longest segment.
+        longest: u64,
+    },
     /// A block per piece of a segment.
     Pieces(Pieces),
 }
@@ -56,6 +61,9 @@ const PIECES_PER_SM: u64 = 16;
 /// Warps per multiprocessor that a warp per segment occupies.
 const RESIDENT_WARPS: u64 = 64;
 
+/// Bytes of all elements up to which the times of the ways are estimated.
+const SMALL: u64 = 16 << 20;
+
 impl Way {
     /// Chooses for elements of `T` in segments with these limits, of which there is at least one.
     pub fn choose<T>(info: &DeviceInfo, offsets: &[u64]) -> Self {
@@ -63,6 +71,9 @@ impl Way {
         let inside = offsets[offsets.len() - 1] - offsets[0];
         let longest = lengths(offsets).max().unwrap_or(0);
         let sms = u64::from(info.multiprocessors).max(1);
+        if segments > 0 && inside * bytes <= SMALL {
+            return Self::of_small(info, (bytes, inside, segments), longest);
+        }
 
         let piece = piece(bytes, inside / (sms * PIECES_PER_SM), longest);
         let count: u64 = lengths(offsets).map(|length| length.div_ceil(piece).max(1)).sum();
@@ -77,8 +88,32 @@ impl Way {
         if busy && longest <= inside / (sms * RESIDENT_WARPS) {
             return Self::Warps { longest };
         }
-        let tiles = (inside + segments).div_ceil(best::tile(size_of::<T>()).into());
+        Self::parts(info, (bytes, inside, segments))
+    }
+
+    fn parts(info: &DeviceInfo, (bytes, inside, segments): (u64, u64, u64)) -> Self {
+        let tiles = (inside + segments).div_ceil(best::tile(bytes as usize).into());
         Self::Parts(tiles.min(u64::from(most_blocks(info))).min(MAX_GRID) as u32)
+    }
+
+    /// Chooses the way that is estimated to be the fastest for elements of a size, a number of them, and a number of
+    /// segments.
+    ///
+    /// The estimates are lines through the times of an H200 for 2^10 to 2^22 f32 in segments of 4 to 2048 elements, in
+    /// nanoseconds (`docs/results/h200/2026-11-27-segments.txt`): a warp loads 32 elements of its segment at a time, a
+    /// block thousands; each block costs eight times as much as a warp; equal parts take a second round over the
+    /// blocks.
+    fn of_small(info: &DeviceInfo, (bytes, inside, segments): (u64, u64, u64), longest: u64) -> Self {
+        let moved = inside * bytes / 8;
+        let warps = 4000 + longest * 14 / 5 + segments * 3 / 20 + moved / 1000;
+        let whole = 4300 + longest * bytes / 13 + segments * 23 / 20 + moved / 1000;
+        let items = inside + segments;
+        let parts = 7500 + items.min(1 << 15) / 18 + items / 385;
+        match (warps, whole) {
+            _ if parts < warps.min(whole) || segments > MAX_GRID => Self::parts(info, (bytes, inside, segments)),
+            _ if warps <= whole => Self::Warps { longest },
+            _ => Self::Whole { longest },
+        }
     }
 }
 
@@ -145,6 +180,10 @@ mod tests {
         assert_eq!(of_equal(1 << 28, 1024), Way::Warps { longest: 1024 });
         assert!(matches!(of_equal(1 << 24, 16), Way::Parts(_)), "short ones");
         assert!(matches!(of_equal(1 << 20, 1 << 20), Way::Parts(_)), "too few elements for all multiprocessors");
+        assert_eq!(of_equal(1 << 14, 16), Way::Warps { longest: 16 });
+        assert_eq!(of_equal(1 << 14, 2048), Way::Whole { longest: 2048 });
+        assert_eq!(of_equal(1 << 18, 512), Way::Whole { longest: 512 });
+        assert!(matches!(of_equal(1 << 22, 4), Way::Parts(_)), "many short ones");
         let mut power = vec![0, 1 << 22];
         power.extend((1..1 << 16).map(|k| (1 << 22) + k * 64));
         assert!(matches!(Way::choose::<f32>(&info, &power), Way::Parts(_)), "one long segment and many short ones");

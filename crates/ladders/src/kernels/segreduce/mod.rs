@@ -137,9 +137,11 @@ impl<O: Op<T> + Reduces, T: Element> Ladder for Segreduce<O, T> {
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
         match rung.kernel {
             Planned::Here(Kernel(_, launcher)) => vec![Entry::of(launcher)],
-            Planned::ByLibrary => {
-                vec![Entry::of(best::segreduce_best::<O, T>), Entry::of(best::pieces::segreduce_best_pieces::<O, T>)]
-            }
+            Planned::ByLibrary => vec![
+                Entry::of(best::segreduce_best::<O, T>),
+                Entry::of(best::pieces::segreduce_best_pieces::<O, T>),
+                Entry::of(best::whole::segreduce_best_whole::<O, T>),
+            ],
         }
     }
 
