@@ -44,8 +44,8 @@ pub fn find(opcode: &str) -> Option<&'static Row> {
 pub struct Signature {
     /// The opcode with its modifiers. `pack.…` and `unpack.…` are `mov` with a vector operand, and `min3` and `max3`
     /// are `min` and `max` of three numbers. `video.…` is an instruction without its types, which are in the last
-    /// source with the parts of its operands. `.r64.r32` after a conversion are the widths of its registers where they
-    /// exceed those of its types.
+    /// source with the other words of its opcode and the parts of its operands. `.r64.r32` after a conversion are the
+    /// widths of its registers where they exceed those of its types.
     pub opcode: &'static str,
     /// Files of the destinations, without the carry flag.
     pub destinations: &'static [File],

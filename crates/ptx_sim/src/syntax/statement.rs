@@ -223,12 +223,23 @@ impl<'t> Parser<'t> {
                 let text = self.word("a predicate")?;
                 Ok(Operand::Name(Name { text, negated: true, offset: 0 }))
             }
+            (Kind::Punctuation, "-") if self.precedes_register()? => {
+                self.advance()?;
+                let text = self.word("a register")?;
+                Ok(Operand::Minus(Name { text, negated: false, offset: 0 }))
+            }
             (Kind::Punctuation, "{") => Ok(Operand::Vector(self.group("}", body)?)),
             (Kind::Punctuation, "(") if self.in_call => Ok(Operand::List(self.group(")", body)?)),
             (Kind::Punctuation, "[") => self.address(body),
             (Kind::Number | Kind::Word, _) | (Kind::Punctuation, "-" | "+" | "~" | "!" | "(") => self.constant(),
             _ => Err(self.error("an operand")),
         }
+    }
+
+    /// Whether a name follows that is not a constant.
+    fn precedes_register(&self) -> Result<bool, ParseError> {
+        let next = self.lexer.clone().next()?;
+        Ok(next.kind == Kind::Word && next.text != "WARP_SZ")
     }
 
     /// Parses the index of `array[2]`, the address of an element, and returns the element's offset in bytes.

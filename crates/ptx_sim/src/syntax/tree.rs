@@ -227,6 +227,8 @@ pub struct Instruction<'t> {
 pub enum Operand<'t> {
     /// A register, special register, symbol or label, possibly negated (`!p`) or with an offset (`symbol+8`).
     Name(Name<'t>),
+    /// A register with a changed sign, `-%r1`, which `vmad` takes.
+    Minus(Name<'t>),
     /// An integer in two's complement.
     Integer(u64),
     /// Bits of a single-precision constant, `0f3F800000`.

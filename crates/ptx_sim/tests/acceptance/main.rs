@@ -17,8 +17,10 @@ use std::{env, fs, thread};
 
 use ptx_sim::Program;
 
-/// Architecture for which ptxas compiles: every program is for this one or an older one.
-const ARCHITECTURE: &str = "sm_90a";
+/// Architecture for which ptxas compiles: a program is for this one or an older one, or has instructions of `sm_100a`.
+fn architecture(text: &str) -> &'static str {
+    if text.contains(".target sm_100") { "sm_100a" } else { "sm_90a" }
+}
 
 /// A program, and whether both accept it.
 struct Verdict {
@@ -82,7 +84,7 @@ fn assembles(text: &str, number: usize) -> bool {
     let file = env::temp_dir().join(format!("acceptance-{}-{number}.ptx", std::process::id()));
     fs::write(&file, text).expect("a temporary file");
     let mut command = Command::new(&ptxas);
-    command.args(["-c", "-O0", "-arch", ARCHITECTURE, "-o"]).arg(file.with_extension("cubin")).arg(&file);
+    command.args(["-c", "-O0", "-arch", architecture(text), "-o"]).arg(file.with_extension("cubin")).arg(&file);
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     let status = status.unwrap_or_else(|error| panic!("this test runs ptxas; set PTXAS to its path: {error}"));
     for file in [file.with_extension("cubin"), file] {
