@@ -46,7 +46,8 @@
 //! The PTX that LLVM 22 and nvcc generate for kernels in Rust, C and C++: integer, floating-point, half-precision and
 //! packed arithmetic with PTX's rounding, every state space, vector accesses, atomics, fences, barriers, warp-wide
 //! `*.sync` instructions, device functions, indirect calls and recursion, `alloca`, and the functions `vprintf`,
-//! `malloc`, `free` and `__assertfail`. [`isa::signatures`] lists the instructions that only compute.
+//! `malloc`, `free` and `__assertfail`. Scalar and SIMD video instructions, and conversions to and from floats of 8, 6
+//! and 4 bits, also with stochastic rounding (`cvt.rs`). [`isa::signatures`] lists the instructions that only compute.
 //!
 //! Asynchronous copies (`cp.async` and linear `cp.async.bulk`), mbarriers, and clusters with distributed shared memory.
 //! A copy takes effect when it is waited for, which is the latest moment that PTX allows.

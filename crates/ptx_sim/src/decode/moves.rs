@@ -4,10 +4,11 @@ use super::decoder::{Decoder, Effect, PresetKey};
 use super::reject::{Reject, unsupported};
 use crate::isa::facts::{Fidelity, Latency, Undefined, Work, facts};
 use crate::isa::instructions::find;
+use crate::isa::table::Row;
 use crate::isa::targets::of_register;
 use crate::isa::{self, File};
 use crate::program::Op;
-use crate::registers::{Args, NO_SLOT};
+use crate::registers::{Args, NO_SLOT, SOURCES};
 use crate::syntax::tree::Operand;
 
 /// Rows of this chapter.
@@ -72,7 +73,10 @@ impl<'t> Decoder<'_, 't> {
             let (d, s) = (self.quad(to)?, self.quad(from)?);
             let Some(row) = find("pack.b128.2") else { return unsupported("is not known") };
             self.describe(row);
-            return Ok(Op::Pure(row.meaning.run, Args { d: [d, d + 1, 0, 0], s: [s, s + 1, 0, 0], ..Args::default() }));
+            return Ok(Op::Pure(
+                row.meaning.run,
+                Args { d: [d, d + 1, 0, 0], s: [s, s + 1, 0, 0, 0], ..Args::default() },
+            ));
         }
         let Some(row) = find(&format!("mov.{kind}")) else { return unsupported("this type is not supported") };
         if row.meaning.s == [File::Half] && self.is_special(from) {
@@ -142,12 +146,31 @@ impl<'t> Decoder<'_, 't> {
             && matches!(isa::register(name.text), Some(isa::Register::Constant(_) | isa::Register::Constant64(_)))
     }
 
+    /// Decodes `cvt.rs`, whose random bits are in a register, and which takes four numbers as a vector.
+    fn stochastic(&mut self, row: &'static Row, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        let body = self.body;
+        let (numbers, rest) = match operands {
+            [to, Operand::Vector(span), random] if row.meaning.s.len() == SOURCES => (body.get(span), [to, random]),
+            [to, numbers @ .., random] if row.meaning.s.len() < SOURCES => (numbers, [to, random]),
+            _ => return unsupported("needs a vector of four numbers, and random bits"),
+        };
+        let [to, random] = rest;
+        if self.register_bits(random) != 32 {
+            return unsupported("needs random bits in a register of 32 bits");
+        }
+        let operands: Vec<Operand<'t>> = [to].into_iter().chain(numbers).chain([random]).cloned().collect();
+        self.row(row, &operands)
+    }
+
     /// Decodes `cvt`: the table's rows assume registers as wide as the types, but registers may be wider.
     ///
     /// # Errors
     /// [`Reject`] if the table has no such conversion, or the operands do not fit.
     pub fn cvt(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
         if let Some(row) = find(opcode) {
+            if matches!(row.facts.undefined, Undefined::Rounded(_)) {
+                return self.stochastic(row, operands);
+            }
             if let Ok(op) = self.row(row, operands) {
                 return Ok(op);
             }

@@ -7,7 +7,7 @@ use crate::isa::facts::{Fidelity, Latency, Undefined, Work, facts};
 use crate::isa::instructions;
 use crate::isa::video::{Control, Second, scalar_part};
 use crate::program::Op;
-use crate::registers::{Args, NO_SLOT};
+use crate::registers::{Args, NO_SLOT, SOURCES};
 use crate::syntax::tree::{Name, Operand};
 
 macro_rules! rows {
@@ -85,7 +85,7 @@ impl<'t> Decoder<'_, 't> {
             _ => simd(&found, operands, control, lanes)?,
         };
         let [d, a, b, c] = operands;
-        let mut sources = [NO_SLOT; 4];
+        let mut sources = [NO_SLOT; SOURCES];
         let mut control = control;
         for (i, operand) in [a, b].into_iter().enumerate() {
             let (operand, selected) = part(&operand);

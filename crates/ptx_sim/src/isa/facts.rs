@@ -81,6 +81,8 @@ pub enum Undefined {
     Parts(u8),
     /// Two sources become fields of this many bits; the first is the upper one.
     Pack(u8),
+    /// Sources become fields of this many bits, the first the uppermost; the last decides how all are rounded.
+    Rounded(u8),
     /// Selection, `selp`.
     Select,
     /// `setp` on integers.

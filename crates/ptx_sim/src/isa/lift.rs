@@ -265,13 +265,13 @@ macro_rules! call {
             registers: &mut Registers,
             mask: u32,
             args: &Args,
-            f: fn($($s),*) -> D,
+            function: fn($($s),*) -> D,
         ) {
             $(let $x = $s::read(registers, args, $i);)*
             let mut values = [D::default(); LANES];
             for (lane, value) in values.iter_mut().enumerate() {
                 if mask >> lane & 1 != 0 {
-                    *value = f($($x[lane]),*);
+                    *value = function($($x[lane]),*);
                 }
             }
             D::write(registers, mask, args, &values);
@@ -284,6 +284,7 @@ call! {
     call_two, (A a 0, B b 1);
     call_three, (A a 0, B b 1, C c 2);
     call_four, (A a 0, B b 1, C c 2, E e 3);
+    call_five, (A a 0, B b 1, C c 2, E e 3, F f 4);
 }
 
 /// As `lift!`, for a function that would not vectorise: the loop calls it for each lane, so that a rare instruction
@@ -300,6 +301,9 @@ macro_rules! lift_call {
     };
     (($a:ty, $b:ty, $c:ty, $e:ty) -> $d:ty, $f:expr) => {
         $crate::isa::lift::lift_call!(@ call_four, $d, [$a, $b, $c, $e], $f)
+    };
+    (($a:ty, $b:ty, $c:ty, $e:ty, $g:ty) -> $d:ty, $f:expr) => {
+        $crate::isa::lift::lift_call!(@ call_five, $d, [$a, $b, $c, $e, $g], $f)
     };
     (@ $arity:ident, $d:ty, [$($s:ty),*], $f:expr) => {{
         fn run(registers: &mut $crate::registers::Registers, mask: u32, args: &$crate::registers::Args) {

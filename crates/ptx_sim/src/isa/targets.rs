@@ -165,6 +165,7 @@ const ARITHMETIC: &[Rule] = &[
     rule("cvt", &["rz", "tf32"], 90),
     rule("cvt", &["rn", "satfinite", "tf32"], 100),
     rule("cvt", &["rz", "satfinite", "tf32"], 100),
+    own("cvt", &["rs"], 100),
     rule("cvt.pack", &[], 72),
     rule("cvt.pack", &["s4"], 75),
     rule("cvt.pack", &["u4"], 75),

@@ -52,7 +52,7 @@ pub fn run_many(opcode: &str, sources: &[Vec<u64>]) -> Vec<Vec<u64>> {
 
 fn run_at(level: Level, row: &Row, sources: &[[u64; LANES]], mask: u32) -> Vec<[u64; LANES]> {
     let mut registers =
-        Registers { w32: vec![[0; LANES]; 8], w64: vec![[0; LANES]; 8], pred: vec![0; 8], ..Registers::default() };
+        Registers { w32: vec![[0; LANES]; 9], w64: vec![[0; LANES]; 9], pred: vec![0; 9], ..Registers::default() };
     let mut args = Args { d: [0, 1, 2, 3], immediate: row.immediate, ..Args::default() };
     assert_eq!(sources.len(), row.meaning.s.len(), "number of sources");
     for (i, (&file, values)) in row.meaning.s.iter().zip(sources).enumerate() {
@@ -124,7 +124,7 @@ fn every_instruction_gives_the_same_bits_on_every_level() {
             let mask = if round == 0 { u32::MAX } else { bits(&mut state) as u32 };
             // A source may also be a destination, and neighbouring rows form a 128-bit register.
             let d = if round % 2 == 0 { [0, 1, 2, 3] } else { [4, 5, 6, 7] };
-            let args = Args { d, s: [4, 5, 6, 7], negated: round, immediate: row.immediate };
+            let args = Args { d, s: [4, 5, 6, 7, 8], negated: round, immediate: row.immediate };
             let mut found = Level::available().into_iter().map(|level| {
                 let mut registers = registers.clone();
                 level.run(&row.meaning.run, &mut registers, mask, &args);

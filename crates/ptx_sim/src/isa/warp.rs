@@ -187,7 +187,7 @@ mod tests {
         registers.w32[1..].copy_from_slice(&sources);
         let row = find(opcode).unwrap_or_else(|| panic!("no `{opcode}`"));
         let pred_source = row.meaning.s.first() == Some(&Pred);
-        let s = if pred_source { [1, 0, 0, 0] } else { [1, 2, 3, 0] };
+        let s = if pred_source { [1, 0, 0, 0, 0] } else { [1, 2, 3, 0, 0] };
         let d = if row.meaning.d == [Pred] { [0, NO_SLOT, 0, 0] } else { [0, 0, 0, 0] };
         (row.meaning.run.baseline)(&mut registers, mask, &Args { d, s, ..Args::default() });
         (registers.w32[0], registers.pred[0])

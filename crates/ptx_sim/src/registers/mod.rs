@@ -77,13 +77,16 @@ pub struct Registers {
     pub(crate) shadow: Option<Box<RegisterShadow>>,
 }
 
+/// Largest number of sources of an instruction.
+pub const SOURCES: usize = 5;
+
 /// Destinations and sources of an instruction, as rows. The instruction's meaning determines the file of each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Args {
     /// Destinations; `NO_SLOT` for `_` and for missing ones.
     pub d: [Slot; 4],
     /// Sources.
-    pub s: [Slot; 4],
+    pub s: [Slot; SOURCES],
     /// Negated sources: bit `i` is set if source `i` is a predicate written with `!`.
     pub negated: u8,
     /// Further properties of the opcode, in a form that depends on the meaning.

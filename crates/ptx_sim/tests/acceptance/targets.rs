@@ -1,5 +1,5 @@
 //! An instruction that needs a later `.target` than the module's is refused by both, with every target: all
-//! instructions that only compute, and those of `targets.txt`.
+//! instructions that only compute, and those of `targets.txt`. Those of `refused.txt` are refused with the newest one.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -11,6 +11,9 @@ use ptx_sim::isa::{File, Signature, signatures};
 
 /// Instructions that do more than compute.
 const LIST: &str = include_str!("targets.txt");
+
+/// Instructions that no target has.
+const REFUSED: &str = include_str!("refused.txt");
 
 /// Targets of the modules; the last one has every instruction of the test.
 const TARGETS: [&str; 15] = [
@@ -39,6 +42,16 @@ fn targets_of_instructions_as_in_ptxas() {
         let only = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.difference(b).cloned().collect::<Vec<_>>();
         assert_eq!(only(&theirs, &ours), Vec::<String>::new(), "{target}: refused by ptxas alone");
         assert_eq!(only(&ours, &theirs), Vec::<String>::new(), "{target}: refused here alone");
+    }
+}
+
+#[test]
+fn instructions_that_ptxas_refuses_are_refused() {
+    let instructions: Vec<String> = REFUSED.lines().map(str::to_string).collect();
+    let text = module(&instructions, "sm_100a");
+    for (by, refused) in [("here", refused_here(&text, "")), ("by ptxas", refused_by_ptxas(&text, ""))] {
+        let accepted = (0..instructions.len()).filter(|i| !refused.contains(i)).map(|i| &instructions[i]);
+        assert_eq!(accepted.collect::<Vec<_>>(), Vec::<&String>::new(), "accepted {by}");
     }
 }
 

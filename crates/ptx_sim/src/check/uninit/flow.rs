@@ -12,7 +12,7 @@ use crate::level::{Host, Level};
 use crate::observe::{Meeting, Scene};
 use crate::program::{Collective, Inst, Op};
 use crate::registers::shadow::{NEVER_WRITTEN, RegisterShadow};
-use crate::registers::{Args, LANES, NO_SLOT, Pure, Registers};
+use crate::registers::{Args, LANES, NO_SLOT, Pure, Registers, SOURCES};
 use crate::stop::Diagnostic;
 
 impl Uninit {
@@ -129,8 +129,8 @@ impl Uninit {
         let mut results = [[0; LANES]; 4];
         let mut origins = [NEVER_WRITTEN; LANES];
         each(bad, |lane| {
-            let mut sources = [Source::default(); 4];
-            for (i, ((file, slot), row)) in step.sources().zip(&rows).enumerate().take(4) {
+            let mut sources = [Source::default(); SOURCES];
+            for (i, ((file, slot), row)) in step.sources().zip(&rows).enumerate().take(SOURCES) {
                 let (bits, origin) = self.born(scene, shadow, *row, lane);
                 let all = ones(file);
                 sources[i] =
@@ -143,11 +143,11 @@ impl Uninit {
                 let whole = ones(*file);
                 results[d][lane] = match (&moved, step.rule) {
                     (Some(moved), Rule::Move(data)) => {
-                        let control = (0..4).any(|i| data >> i & 1 == 0 && sources[i].undefined != 0);
+                        let control = (0..SOURCES).any(|i| data >> i & 1 == 0 && sources[i].undefined != 0);
                         if control { whole } else { moved.value(*file, d, lane) }
                     }
                     _ if step.same_source() => 0,
-                    (_, rule) => rule.apply(&sources[..step.meaning.s.len().min(4)], whole),
+                    (_, rule) => rule.apply(&sources[..step.meaning.s.len().min(SOURCES)], whole),
                 };
             }
         });
@@ -324,7 +324,7 @@ impl Computation<'_> {
 impl Scratch {
     fn run(&mut self, step: &Computation<'_>, mask: u32) {
         let d = [0, 1, 2, 3].map(|i| if step.args.d[i as usize] == NO_SLOT { NO_SLOT } else { 4 + i });
-        let args = Args { d, s: [0, 1, 2, 3], ..*step.args };
+        let args = Args { d, s: [0, 1, 2, 3, NO_SLOT], ..*step.args };
         Level::BASELINE.run(step.run, &mut self.0, mask, &args);
     }
 

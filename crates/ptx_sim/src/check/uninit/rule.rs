@@ -51,6 +51,12 @@ impl Rule {
                 let field = |source: Source| if source.undefined != 0 { (1 << bits) - 1 } else { 0 };
                 field(a) << bits | field(b)
             }
+            Self::Rounded(bits) => match sources.split_last() {
+                Some((Source { undefined: 0, .. }, numbers)) => numbers
+                    .iter()
+                    .fold(0, |all, source| all << bits | if source.undefined != 0 { (1 << bits) - 1 } else { 0 }),
+                _ => all_if(any),
+            },
             Self::Select => match source(2) {
                 Source { undefined: 0, value: 0, .. } => b.undefined,
                 Source { undefined: 0, .. } => a.undefined,
@@ -171,5 +177,9 @@ mod tests {
     fn packed_bytes_are_apart() {
         assert_eq!(Rule::Pack(8).apply(&[word(1, 1), word(1, 0)], 0xffff), 0xff00);
         assert_eq!(rule("cvt.rn.satfinite.e4m3x2.f32"), Rule::Pack(8));
+        let (good, bad) = (word(1, 0), word(1, 1));
+        assert_eq!(apply("cvt.rs.satfinite.e4m3x4.f32", &[good, bad, good, bad, good]), 0x00ff_00ff);
+        assert_eq!(apply("cvt.rs.f16x2.f32", &[bad, good, good]), 0xffff_0000);
+        assert_eq!(apply("cvt.rs.f16x2.f32", &[good, good, bad]), 0xffff_ffff);
     }
 }

@@ -78,7 +78,7 @@ impl Code<'_> {
             }
         }
         let none = NO_SLOT;
-        (pure.baseline)(&mut registers, 1, &Args { d: [2, none, none, none], s: [0, 1, none, none], ..*args });
+        (pure.baseline)(&mut registers, 1, &Args { d: [2, none, none, none], s: [0, 1, none, none, none], ..*args });
         match result {
             File::Word => Some(u64::from(registers.w32[2][0])),
             File::Long => Some(registers.w64[2][0]),

@@ -4,6 +4,7 @@ mod between_floats;
 mod integers;
 mod limited;
 mod narrow;
+mod stochastic;
 mod tiny;
 
 use super::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
@@ -25,6 +26,7 @@ pub fn list(t: &mut Table) {
     narrow::list(t);
     limited::list(t);
     tiny::list(t);
+    stochastic::list(t);
 }
 
 fn pack(format: Format, x: f64, rounding: Rounding) -> u64 {
