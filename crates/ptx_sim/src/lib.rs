@@ -52,9 +52,9 @@
 //! Asynchronous copies (`cp.async` and linear `cp.async.bulk`), mbarriers, and clusters with distributed shared memory.
 //! A copy takes effect when it is waited for, which is the latest moment that PTX allows.
 //!
-//! Instructions on matrices (`mma`, `mma.sp`, `wmma`, `ldmatrix`, `stmatrix`, `movmatrix`), textures and surfaces
-//! ([`Machine::texture`]). [`Report::fidelity`] reports which instructions of a run have the same bits as a GPU and
-//! which only stay within an error bound.
+//! Instructions on matrices (`mma`, `mma.sp`, `wmma`, `movmatrix`, and `ldmatrix` and `stmatrix`, also of elements of
+//! 8, 6 and 4 bits), textures and surfaces ([`Machine::texture`]). [`Report::fidelity`] reports which instructions of a
+//! run have the same bits as a GPU and which only stay within an error bound.
 //!
 //! Tensor maps other than those of boxes (im2col, interleaving, `tensormap.replace`), `tcgen05`, cube maps, mipmaps,
 //! texture references, and launches from a kernel are not supported. An unsupported instruction is kept and stops the

@@ -7,7 +7,7 @@ use crate::isa::File;
 use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
 use crate::isa::matrix::{Element, Fragment, Multiply, Order2, Sum};
 use crate::isa::memory::{Space, space};
-use crate::program::{Matrix, MatrixKind, Op};
+use crate::program::{Matrix, MatrixKind, Op, RowFormat, Transposed};
 use crate::registers::Slot;
 use crate::syntax::tree::Operand;
 
@@ -33,17 +33,9 @@ pub fn exact_product() -> &'static Facts {
 
 /// Rows of this chapter. Products of integers and of `f64` take the facts of an exact product instead.
 pub const ROWS: &[Effect] = &[
-    Effect { name: "ldmatrix.sync.aligned", facts: MOVED, decode: |d, words, operands| d.load_matrix(words, operands) },
-    Effect {
-        name: "stmatrix.sync.aligned",
-        facts: MOVED,
-        decode: |d, words, operands| d.store_matrix(words, operands),
-    },
-    Effect {
-        name: "movmatrix.sync.aligned",
-        facts: TRANSPOSED,
-        decode: |d, words, operands| d.transpose(words, operands),
-    },
+    Effect { name: "ldmatrix", facts: MOVED, decode: |d, words, operands| d.load_matrix(words, operands) },
+    Effect { name: "stmatrix", facts: MOVED, decode: |d, words, operands| d.store_matrix(words, operands) },
+    Effect { name: "movmatrix", facts: TRANSPOSED, decode: |d, words, operands| d.transpose(words, operands) },
     Effect { name: "mma.sync.aligned", facts: PRODUCT, decode: |d, words, operands| d.mma(words, operands) },
     Effect { name: "wmma.mma.sync.aligned", facts: PRODUCT, decode: |d, words, operands| d.wmma(words, operands) },
     Effect { name: "wmma.load", facts: MOVED, decode: |d, words, operands| d.load_fragment(words, operands) },
@@ -53,18 +45,40 @@ pub const ROWS: &[Effect] = &[
 impl<'t> Decoder<'_, 't> {
     /// `ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 r, [p]`.
     fn load_matrix(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let (Form { count, transposed, space }, [d, address]) = (Form::of(words)?, operands) else {
+        let (Form { shape, count, trans, space, formats }, [d @ Operand::Vector(_), address]) =
+            (Form::of(words)?, operands)
+        else {
             return unsupported("has the wrong operands");
         };
-        let d = self.destinations(d, File::Word, count)?;
+        let format = match *formats.as_slice() {
+            ["b16" | "b8"] => RowFormat::Bytes,
+            ["b8x16", "b6x16_p32"] => RowFormat::Six,
+            ["b8x16", "b4x16_p64"] => RowFormat::Four,
+            _ => return unsupported(UNKNOWN_MOVE),
+        };
+        let (registers, transposed) = match (shape, count, trans, formats[0]) {
+            ("m8n8", 1 | 2 | 4, false, "b16") | ("m8n16", 1 | 2 | 4, false, "b8x16") => (count, Transposed::No),
+            ("m8n8", 1 | 2 | 4, true, "b16") => (count, Transposed::Halves),
+            ("m16n16", 1 | 2, true, "b8" | "b8x16") => (2 * count, Transposed::Bytes),
+            _ => return unsupported(UNKNOWN_MOVE),
+        };
+        let d = self.destinations(d, File::Word, registers)?;
         let address = Some(self.address(address)?.0);
-        Ok(Matrix { d, address, space, ..Matrix::new(MatrixKind::Load { transposed }) }.into())
+        Ok(Matrix { d, address, space, ..Matrix::new(MatrixKind::Load { transposed, format }) }.into())
     }
 
     /// `stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [p], r`.
     fn store_matrix(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let (Form { count, transposed, space }, [address, a]) = (Form::of(words)?, operands) else {
+        let (Form { shape, count, trans, space, formats }, [address, a @ Operand::Vector(_)]) =
+            (Form::of(words)?, operands)
+        else {
             return unsupported("has the wrong operands");
+        };
+        let transposed = match (shape, count, trans, formats.as_slice()) {
+            ("m8n8", 1 | 2 | 4, false, ["b16"]) => Transposed::No,
+            ("m8n8", 1 | 2 | 4, true, ["b16"]) => Transposed::Halves,
+            ("m16n8", 1 | 2 | 4, true, ["b8"]) => Transposed::Bytes,
+            _ => return unsupported(UNKNOWN_MOVE),
         };
         let a = self.sources(a, File::Word, count)?;
         let address = Some(self.address(address)?.0);
@@ -73,9 +87,12 @@ impl<'t> Decoder<'_, 't> {
 
     /// `movmatrix.sync.aligned.m8n8.trans.b16 d, a`.
     fn transpose(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
-        let (Form { transposed: true, .. }, [d, a]) = (Form::of(words)?, operands) else {
+        let (Form { shape: "m8n8", count: 0, trans: true, formats, .. }, [d, a]) = (Form::of(words)?, operands) else {
             return unsupported("has the wrong operands");
         };
+        if formats != ["b16"] {
+            return unsupported(UNKNOWN_MOVE);
+        }
         let (d, a) = (vec![self.destination(d, File::Word)?], vec![self.source(a, File::Word)?.0]);
         Ok(Matrix { d, a, ..Matrix::new(MatrixKind::Transpose) }.into())
     }
@@ -240,27 +257,36 @@ impl Matrix {
     }
 }
 
-/// The modifiers after `ldmatrix.sync.aligned`.
-struct Form {
+/// The modifiers of `ldmatrix`, which come in any order.
+struct Form<'w> {
+    shape: &'w str,
+    /// Number of matrices; 0 if there is none.
     count: usize,
-    transposed: bool,
+    trans: bool,
     space: Space,
+    /// The type, or the types of the destination and of the source.
+    formats: Vec<&'w str>,
 }
 
-impl Form {
-    fn of(words: &[&str]) -> Result<Self, Reject> {
-        let mut form = Self { count: 1, transposed: false, space: Space::Generic };
+impl<'w> Form<'w> {
+    fn of(words: &[&'w str]) -> Result<Self, Reject> {
+        let mut form = Self { shape: "", count: 0, trans: false, space: Space::Generic, formats: Vec::new() };
+        let (mut sync, mut aligned) = (false, false);
         for &word in words {
             match word {
-                "m8n8" | "b16" | "x1" => {}
-                "x2" => form.count = 2,
-                "x4" => form.count = 4,
-                "trans" => form.transposed = true,
+                "sync" if !sync => sync = true,
+                "aligned" if !aligned => aligned = true,
+                "m8n8" | "m8n16" | "m16n8" | "m16n16" if form.shape.is_empty() => form.shape = word,
+                "x1" if form.count == 0 => form.count = 1,
+                "x2" if form.count == 0 => form.count = 2,
+                "x4" if form.count == 0 => form.count = 4,
+                "trans" if !form.trans => form.trans = true,
+                "b16" | "b8" | "b8x16" | "b6x16_p32" | "b4x16_p64" => form.formats.push(word),
                 _ if space(word) == Some(Space::Shared) => form.space = Space::Shared,
                 _ => return unsupported(UNKNOWN_MOVE),
             }
         }
-        if words.contains(&"m8n8") { Ok(form) } else { unsupported(UNKNOWN_MOVE) }
+        if sync && aligned { Ok(form) } else { unsupported("needs `.sync` and `.aligned`") }
     }
 }
 

@@ -28,18 +28,43 @@ pub struct Matrix {
     pub stride: Option<Slot>,
 }
 
+/// Whether `ldmatrix` and `stmatrix` transpose, `.trans`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transposed {
+    /// The lanes `4 r` to `4 r + 3` hold row `r`.
+    No,
+    /// 8x8 matrices of 16-bit elements.
+    Halves,
+    /// Matrices of bytes: 16x16 for loads, with two rows of `d` each, and 16x8 for stores.
+    Bytes,
+}
+
+/// Elements of a row of 16 bytes that `ldmatrix` reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowFormat {
+    /// The bytes as they are.
+    Bytes,
+    /// `.b6x16_p32`: 16 elements of 6 bits, which become bytes, and 4 bytes of padding.
+    Six,
+    /// `.b4x16_p64`: 16 elements of 4 bits, which become bytes, and 8 bytes of padding.
+    Four,
+}
+
 /// Operation on matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatrixKind {
-    /// `ldmatrix` of 8x8 matrices with elements of 16 bits, one for each row of `d`.
+    /// `ldmatrix`, whose lanes hold the addresses of rows of 16 bytes: one for each row of `d` and of eight rows of the
+    /// matrix.
     Load {
-        /// Whether the matrices are transposed, `.trans`.
-        transposed: bool,
+        /// How the rows are distributed to lanes.
+        transposed: Transposed,
+        /// Elements of a row in memory.
+        format: RowFormat,
     },
-    /// `stmatrix`.
+    /// `stmatrix`, with addresses as for loads.
     Store {
-        /// Whether the matrices are transposed, `.trans`.
-        transposed: bool,
+        /// How the rows are collected from lanes.
+        transposed: Transposed,
     },
     /// `movmatrix.trans`.
     Transpose,

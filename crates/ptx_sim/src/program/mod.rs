@@ -31,7 +31,7 @@ pub(crate) use function::Described;
 pub use function::{Function, Kind, Param, Preset};
 pub(crate) use independence::blocks_are_independent;
 pub(crate) use layout::Layout;
-pub use matrix::{Matrix, MatrixKind};
+pub use matrix::{Matrix, MatrixKind, RowFormat, Transposed};
 pub use memory::{Access, Address, Atomic};
 pub use op::{Callee, FrameCopy, Guard, Inst, Op};
 pub(crate) use operands::operands;

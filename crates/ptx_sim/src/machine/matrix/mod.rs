@@ -43,7 +43,7 @@ pub fn execute<O: Observer>(
                 set(registers, d, transpose(&rows));
             }
         }
-        MatrixKind::Load { transposed } => rows::load(step, registers, matrix, *transposed)?,
+        MatrixKind::Load { transposed, format } => rows::load(step, registers, matrix, *transposed, *format)?,
         MatrixKind::Store { transposed } => rows::store(step, registers, matrix, *transposed)?,
         MatrixKind::LoadFragment(fragment) => fragments::load(step, registers, matrix, fragment)?,
         MatrixKind::StoreFragment(fragment) => fragments::store(step, registers, matrix, fragment)?,
