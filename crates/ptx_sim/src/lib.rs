@@ -56,7 +56,8 @@
 //! 8, 6 and 4 bits), textures and surfaces ([`Machine::texture`]). [`Report::fidelity`] reports which instructions of a
 //! run have the same bits as a GPU and which only stay within an error bound.
 //!
-//! Tensor maps other than those of boxes (im2col, interleaving, `tensormap.replace`), `tcgen05`, cube maps, mipmaps,
+//! Tensor maps of boxes, whose fields a kernel may replace (`tensormap.replace`). Other tensor maps (im2col,
+//! interleaving, elements of 4 and 6 bits, swizzles of other chunks than 16 bytes), `tcgen05`, cube maps, mipmaps,
 //! texture references, and launches from a kernel are not supported. An unsupported instruction is kept and stops the
 //! run, with [`StopKind::Unsupported`], only when it is executed: a module may contain any number of them in kernels
 //! that are not launched. Bulk copies and `wgmma` are ordered only by what waits for them; accesses to their shared

@@ -164,8 +164,8 @@ pub const EVERY_RUN: &[Code] = &[
     ),
     error(
         "tensor-map",
-        "Copy by something that is no tensor map",
-        "Pass the address of a map that `cuTensorMapEncodeTiled` made on this device.",
+        "Wrong use of a tensor map",
+        "Pass the address of a map that `cuTensorMapEncodeTiled` made on this device, with fields that fit each other.",
     ),
     error(
         "warpgroup",

@@ -1,15 +1,16 @@
 //! The table of instructions that affect more than registers: one row each, in the chapter that decodes it.
 
 use super::decoder::Effect;
-use super::{asynchronous, cluster, control, matrix, memory, moves, sparse, texture, video, warpgroup};
+use super::{asynchronous, cluster, control, matrix, memory, moves, sparse, tensor_maps, texture, video, warpgroup};
 
-const CHAPTERS: [&[Effect]; 10] = [
+const CHAPTERS: [&[Effect]; 11] = [
     memory::ROWS,
     control::ROWS,
     asynchronous::ROWS,
     cluster::ROWS,
     matrix::ROWS,
     sparse::ROWS,
+    tensor_maps::ROWS,
     texture::ROWS,
     moves::ROWS,
     video::ROWS,

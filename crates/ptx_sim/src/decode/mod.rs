@@ -23,6 +23,7 @@ mod product;
 mod reject;
 mod rows;
 mod sparse;
+mod tensor_maps;
 #[cfg(test)]
 mod tests;
 mod texture;

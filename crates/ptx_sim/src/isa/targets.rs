@@ -277,6 +277,7 @@ const MEMORY: &[Rule] = &[
     rule("st.async", &[], 90),
     rule("red.async", &[], 90),
     own("tensormap.replace", &[], 90),
+    own("tensormap.replace", &["swizzle_atomicity"], 100),
     rule("tensormap.cp_fenceproxy", &[], 90),
     rule("mapa", &[], 90),
     rule("getctarank", &[], 90),

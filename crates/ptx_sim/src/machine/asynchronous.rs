@@ -7,7 +7,7 @@ use super::mbarrier::pending_of;
 use super::part::addresses;
 use super::step::Step;
 use super::warp::Split;
-use super::{cluster, cluster_barrier, completion, issue, mbarrier_objects, mbarriers, tensor};
+use super::{cluster, cluster_barrier, completion, issue, mbarrier_objects, mbarriers, tensor, tensor_maps};
 use crate::lanes::{self, lanes_of};
 use crate::memory::address;
 use crate::observe::Observer;
@@ -52,6 +52,8 @@ pub fn execute<O: Observer>(step: &mut Step<'_, '_, O>, split: Split, op: &Async
             set32(registers, *to, mask, |lane| pending_of(states[lane]));
         }
         Async::Mapa { .. } | Async::Rank { .. } => map_addresses(step, op)?,
+        Async::ReplaceField { .. } => tensor_maps::replace(step, op)?,
+        Async::CopyMap { to, from } => tensor_maps::copy(step, to, from)?,
         Async::ProxyFence => step.worker.observer.proxy_fence(&mut step.block.observed, step.warp.index, mask),
     }
     Ok(Some(Split { pc: split.pc + 1, ..split }))

@@ -54,6 +54,7 @@ mod step;
 mod stillness;
 mod stuck;
 mod tensor;
+mod tensor_maps;
 mod texture;
 mod tile;
 mod turns;

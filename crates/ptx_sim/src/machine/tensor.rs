@@ -14,7 +14,7 @@ use crate::observe::{AccessKind, Observer};
 use crate::program::{Async, Group, Reduce, Space};
 use crate::registers::LANES;
 use crate::stop::{Diagnostic, Stop, StopKind};
-use crate::tensor::{BYTES, RANK, TensorMap};
+use crate::tensor::{BYTES, Fields, RANK, TensorMap};
 use std::sync::Arc;
 
 /// Alignment of the place of a box in shared memory.
@@ -122,14 +122,24 @@ fn read<O: Observer>(step: &mut Step<'_, '_, O>, who: Who, from: u64, rank: usiz
             )));
         }
     }
-    let Some(map) = TensorMap::decode(&bytes) else {
-        return Err(fault(format!(
-            "the 128 bytes at {from:#x} are no tensor map of the simulator: they were overwritten, or \
-             made by another driver"
-        )));
+    let Some(fields) = Fields::of_bytes(&bytes) else { return Err(fault(no_map(from))) };
+    let map = match fields.map() {
+        Ok(map) => map,
+        Err(error) => {
+            let help = "replace the other fields of the map, too, so that they fit each other";
+            return Err(fault(format!("the tensor map at {from:#x} is not valid: {error}")).with_help(help));
+        }
     };
     if map.rank != rank {
         return Err(fault(format!("a copy with {rank} coordinates by a tensor map of {} dimensions", map.rank)));
     }
     Ok(map)
+}
+
+/// Describes bytes that are no map.
+pub fn no_map(address: u64) -> String {
+    format!(
+        "the 128 bytes at {address:#x} are no tensor map of the simulator: they were overwritten, or made by another \
+         driver"
+    )
 }

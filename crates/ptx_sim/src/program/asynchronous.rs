@@ -3,6 +3,7 @@
 use super::Address;
 use crate::isa::memory::{AtomicOperation, Scope, Space};
 use crate::registers::Slot;
+use crate::tensor::Field;
 
 /// An asynchronous instruction, or one on mbarriers or clusters. Immediate operands are preset rows.
 #[derive(Clone, Debug)]
@@ -117,6 +118,26 @@ pub enum Async {
         wide: bool,
         /// Whether addresses are generic; otherwise they belong to `shared::cluster`.
         generic: bool,
+    },
+    /// `tensormap.replace`: replaces a field of the tensor map at an address.
+    ReplaceField {
+        /// Address of the map, and its space.
+        map: (Space, Address),
+        /// The field.
+        field: Field,
+        /// Dimension, for the fields that each dimension has.
+        ordinal: u8,
+        /// Row of the new value in `w64` (`wide`) or `w32`.
+        value: Slot,
+        /// Whether the value has 64 bits.
+        wide: bool,
+    },
+    /// `tensormap.cp_fenceproxy`: copies a tensor map from shared to global memory.
+    CopyMap {
+        /// Destination.
+        to: Address,
+        /// Source.
+        from: Address,
     },
     /// `fence.proxy.async` for shared memory.
     ProxyFence,

@@ -221,6 +221,10 @@ fn asynchronous(op: &Async) -> Operands {
         Async::Rank { destination, source, wide, .. } => {
             Operands { decides: vec![(word(*wide), *source)], defines: vec![(File::Word, *destination)], ..none() }
         }
+        Async::ReplaceField { map, value, wide, .. } => {
+            Operands { decides: vec![base(&map.1)], sends: vec![(word(*wide), *value)], ..none() }
+        }
+        Async::CopyMap { to, from } => Operands { decides: vec![base(to), base(from)], ..none() },
         Async::Commit(_)
         | Async::Wait { .. }
         | Async::ProxyFence

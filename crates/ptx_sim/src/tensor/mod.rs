@@ -1,19 +1,10 @@
 //! Tensor maps: the shape of a tensor in global memory and of the boxes that `cp.async.bulk.tensor` copies.
 //!
-//! A map occupies 128 bytes. The driver's encoding is not documented, so the simulator has its own, which starts with
-//! [`MAGIC`] and ends with a sum of the bytes: other bytes, such as a map made by NVIDIA's driver, are recognised as
-//! such.
-//!
-//! | bytes | contents, little endian |
-//! |---|---|
-//! | 0 to 7 | [`MAGIC`] |
-//! | 8 to 15 | address of the tensor |
-//! | 16, 17, 18, 19 | element, number of dimensions, chunks of 16 bytes of a swizzled row (1: none), fill with NaN |
-//! | 20 to 29 | sizes of the box, 16 bits each |
-//! | 30 to 34 | steps between elements |
-//! | 36 to 55 | sizes of the tensor less one, 32 bits each |
-//! | 56 to 87 | strides in bytes of all dimensions but the first, 64 bits each |
-//! | 124 to 127 | sum of the bytes before |
+//! A map occupies 128 bytes; `encoding` has their meaning.
+
+mod encoding;
+
+pub(crate) use encoding::{Field, Fields};
 
 use std::fmt;
 
@@ -202,42 +193,12 @@ impl TensorMap {
 
     /// Returns the map's 128 bytes.
     pub fn encode(&self) -> [u8; BYTES] {
-        let mut bytes = [0; BYTES];
-        bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8..16].copy_from_slice(&self.address.to_le_bytes());
-        bytes[16..20].copy_from_slice(&[self.element as u8, self.rank as u8, self.swizzle as u8, u8::from(self.nan)]);
-        for i in 0..RANK {
-            bytes[20 + 2 * i..22 + 2 * i].copy_from_slice(&(self.block[i] as u16).to_le_bytes());
-            bytes[30 + i] = self.steps[i] as u8;
-            bytes[36 + 4 * i..40 + 4 * i].copy_from_slice(&((self.sizes[i] - 1) as u32).to_le_bytes());
-        }
-        for i in 1..RANK {
-            bytes[48 + 8 * i..56 + 8 * i].copy_from_slice(&self.strides[i].to_le_bytes());
-        }
-        let sum = sum(&bytes);
-        bytes[124..].copy_from_slice(&sum.to_le_bytes());
-        bytes
+        Fields::of_map(self).bytes()
     }
 
     /// Returns the map that was encoded; `None` for other bytes.
     pub fn decode(bytes: &[u8; BYTES]) -> Option<Self> {
-        let number = |at: usize, count: usize| {
-            bytes[at..at + count].iter().rev().fold(0u64, |value, byte| value << 8 | u64::from(*byte))
-        };
-        if bytes[..8] != MAGIC || number(124, 4) != u64::from(sum(bytes)) {
-            return None;
-        }
-        let rank = usize::from(bytes[17]);
-        let element = Element::of(u32::from(bytes[16]))?;
-        let sizes: [u64; RANK] = std::array::from_fn(|i| number(36 + 4 * i, 4) + 1);
-        let strides: [u64; RANK] = std::array::from_fn(|i| if i == 0 { 0 } else { number(48 + 8 * i, 8) });
-        let block: [u32; RANK] = std::array::from_fn(|i| number(20 + 2 * i, 2) as u32);
-        let steps: [u32; RANK] = std::array::from_fn(|i| u32::from(bytes[30 + i]));
-        let swizzle = if bytes[18] == 1 { 0 } else { u64::from(bytes[18]) * 16 };
-        let fits = (1..=RANK).contains(&rank);
-        let (sizes, strides) = (sizes.get(..rank)?, fits.then(|| &strides[1..rank])?);
-        let map = Self::tiled(element, number(8, 8), sizes, strides, &block[..rank], &steps[..rank], swizzle).ok()?;
-        if bytes[19] != 0 { map.filled_with_nan().ok() } else { Some(map) }
+        Fields::of_bytes(bytes)?.map().ok()
     }
 
     /// Returns the number of elements of the box in each dimension, after steps.
@@ -288,10 +249,6 @@ impl TensorMap {
             _ => 0x7fff_ffff_ffff_ffff,
         }
     }
-}
-
-fn sum(bytes: &[u8; BYTES]) -> u32 {
-    bytes[..124].iter().fold(1, |sum: u32, byte| sum.wrapping_mul(31).wrapping_add(u32::from(*byte)))
 }
 
 /// Applies a swizzle of rows of `width` chunks of 16 bytes to an address in shared memory: the bits 4 to 6 are combined
