@@ -29,6 +29,9 @@ const ALL: &str = "
     tensormap.replace.tile.interleave_layout.shared::cta.b1024.b32 [%s], 0;
     tensormap.replace.tile.fill_mode.shared::cta.b1024.b32 [%s], 0;";
 
+/// The fence between the change of a map and its use.
+const FENCE: &str = "fence.proxy.tensormap::generic.acquire.gpu [%map], 128;";
+
 /// The program: zeros in shared memory, `replace` by one thread, a copy of the map to global memory, `change` by one
 /// thread, and a copy of a box by the map.
 fn program(replace: &str, change: &str) -> String {
@@ -52,7 +55,7 @@ COPY:
     bar.warp.sync 0xffffffff;
     @%q bra WAIT;
     {change}
-    fence.proxy.tensormap::generic.acquire.gpu [%map], 128;
+    {FENCE}
     mbarrier.init.shared::cta.b64 [%bar], 1;
     fence.mbarrier_init.release.cluster;
     mov.u32 %x, {}; mov.u32 %y, {};
@@ -87,7 +90,9 @@ fn run(text: &str) -> Result<(Vec<u16>, Vec<u8>, u64), Stop> {
     let params = [out, map, tensor].map(|address| address.to_le_bytes().to_vec());
     let launch = Launch { entry: "k", grid: [1; 3], block: [32, 1, 1], params: &params, ..Launch::default() };
     let report = machine.launch(&program, &launch)?;
-    assert!(report.findings.is_empty(), "{}", report.findings[0]);
+    let codes: Vec<&str> = report.findings.iter().map(|found| found.diagnostic.code).collect();
+    let fenced = text.contains(FENCE);
+    assert_eq!(codes, if fenced { &[][..] } else { &["tensor-map-not-fenced"] }, "{:?}", report.findings.first());
     let (mut found, mut made) = (vec![0; 512], vec![0; 128]);
     machine.read(out, &mut found).expect("read");
     machine.read(map, &mut made).expect("read");
@@ -174,4 +179,17 @@ fn wrong_values_are_faults_with_advice() {
     assert_eq!(code, "out-of-bounds");
     let text = program(ALL, "").replace("    tensormap.cp", "    @%q tensormap.cp");
     assert_eq!(run(&text).expect_err("a fault").code(), "not-aligned");
+}
+
+#[test]
+fn a_copy_needs_a_fence_after_the_last_change() {
+    let text = program(ALL, "");
+    run(&text.replace(FENCE, "")).unwrap_or_else(|stop| panic!("{stop}"));
+    run(&text.replace(FENCE, "fence.proxy.tensormap::generic.release.gpu;")).unwrap_or_else(|stop| panic!("{stop}"));
+    // The fence for another address, and one before the change.
+    let other = "add.u64 %at, %map, 128; fence.proxy.tensormap::generic.acquire.gpu [%at], 128;";
+    run(&text.replace(FENCE, other)).unwrap_or_else(|stop| panic!("{stop}"));
+    let early = "fence.proxy.tensormap::generic.acquire.gpu [%map], 0x80;
+        tensormap.replace.tile.fill_mode.global.b1024.b32 [%map], 0;";
+    run(&text.replace(FENCE, early)).unwrap_or_else(|stop| panic!("{stop}"));
 }

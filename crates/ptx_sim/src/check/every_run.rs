@@ -168,6 +168,11 @@ pub const EVERY_RUN: &[Code] = &[
         "Pass the address of a map that `cuTensorMapEncodeTiled` made on this device, with fields that fit each other.",
     ),
     error(
+        "tensor-map-not-fenced",
+        "A copy may not see how its tensor map was changed",
+        "Execute `fence.proxy.tensormap::generic.acquire` between the change and the copy.",
+    ),
+    error(
         "warpgroup",
         "The warps of a warpgroup differ",
         "Let the four warps of an aligned group execute the same `wgmma` with the same descriptors.",

@@ -27,7 +27,7 @@ pub const ROWS: &[Effect] = &[
     Effect {
         name: "fence.proxy.tensormap::generic",
         facts: CHEAP,
-        decode: |_, words, operands| fence_of_maps(words, operands),
+        decode: |d, words, operands| d.fence_of_maps(words, operands),
     },
 ];
 
@@ -118,16 +118,17 @@ impl<'t> Decoder<'_, 't> {
         }
         Ok(Async::CopyMap { to: self.address(to)?.0, from: self.address(from)?.0 }.into())
     }
-}
 
-/// Decodes a fence between ordinary accesses and those to tensor maps. A copy reads its map when it is issued, so the
-/// fence has nothing to do.
-fn fence_of_maps(words: &[&str], operands: &[Operand<'_>]) -> Result<Op, Reject> {
-    match (words, operands) {
-        (["release", scope], []) | (["acquire", scope], [_, Operand::Integer(128)]) if is_scope(scope) => {
-            Ok(Op::Nothing)
+    /// Decodes a fence between ordinary accesses and those to tensor maps. A copy reads its map when it is issued, so a
+    /// release has nothing to do.
+    fn fence_of_maps(&mut self, words: &[&str], operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        match (words, operands) {
+            (["release", scope], []) if is_scope(scope) => Ok(Op::Nothing),
+            (["acquire", scope], [map, Operand::Integer(128)]) if is_scope(scope) => {
+                Ok(Async::AcquireMap(self.address(map)?.0).into())
+            }
+            _ => unsupported("this fence is not supported"),
         }
-        _ => unsupported("this fence is not supported"),
     }
 }
 

@@ -54,6 +54,7 @@ pub fn execute<O: Observer>(step: &mut Step<'_, '_, O>, split: Split, op: &Async
         Async::Mapa { .. } | Async::Rank { .. } => map_addresses(step, op)?,
         Async::ReplaceField { .. } => tensor_maps::replace(step, op)?,
         Async::CopyMap { to, from } => tensor_maps::copy(step, to, from)?,
+        Async::AcquireMap(map) => tensor_maps::acquire(step, map),
         Async::ProxyFence => step.worker.observer.proxy_fence(&mut step.block.observed, step.warp.index, mask),
     }
     Ok(Some(Split { pc: split.pc + 1, ..split }))

@@ -22,6 +22,9 @@ pub struct Block<B> {
     pub cluster_phase: u64,
     /// Copies in flight, and mbarriers.
     pub in_flight: InFlight,
+    /// Addresses of the tensor maps in global memory that its threads changed by instructions for that, without a later
+    /// fence of their proxy, and the thread that changed each.
+    pub changed_maps: Vec<(u64, Who)>,
     /// Products of its warpgroups.
     pub groups: Groups,
     /// `%ctaid`.

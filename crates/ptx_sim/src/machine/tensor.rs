@@ -6,7 +6,7 @@ use super::part::addresses;
 use super::position::Who;
 use super::step::Step;
 use super::tile::Tile;
-use super::{access, issue, mbarrier_objects};
+use super::{access, issue, mbarrier_objects, tensor_maps};
 use crate::isa::memory::combine;
 use crate::lanes::lanes_of;
 use crate::memory::address;
@@ -41,6 +41,7 @@ pub fn issue<O: Observer>(step: &mut Step<'_, '_, O>, op: &Async) -> Result<(), 
         let signal = mbarrier.as_ref().map(|mbarrier| addresses(frame, mbarrier)[lane]);
         let ranks = multicast.map(|slot| frame.w32[slot as usize][lane]);
         let map = read(step, who, address, coordinates.len())?;
+        tensor_maps::require_fence(step, lane, address);
         let bytes = map.box_bytes();
         let kind = if signal.is_some() { AccessKind::Store } else { AccessKind::Load };
         let wanted = Wanted { kind, address: target, bytes, align: ALIGN };
@@ -122,7 +123,7 @@ fn read<O: Observer>(step: &mut Step<'_, '_, O>, who: Who, from: u64, rank: usiz
             )));
         }
     }
-    let Some(fields) = Fields::of_bytes(&bytes) else { return Err(fault(no_map(from))) };
+    let Some(fields) = Fields::of_bytes(&bytes) else { return Err(fault(tensor_maps::no_map(from))) };
     let map = match fields.map() {
         Ok(map) => map,
         Err(error) => {
@@ -134,12 +135,4 @@ fn read<O: Observer>(step: &mut Step<'_, '_, O>, who: Who, from: u64, rank: usiz
         return Err(fault(format!("a copy with {rank} coordinates by a tensor map of {} dimensions", map.rank)));
     }
     Ok(map)
-}
-
-/// Describes bytes that are no map.
-pub fn no_map(address: u64) -> String {
-    format!(
-        "the 128 bytes at {address:#x} are no tensor map of the simulator: they were overwritten, or made by another \
-         driver"
-    )
 }

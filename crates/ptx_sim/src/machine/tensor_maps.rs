@@ -1,18 +1,18 @@
 //! Tensor maps that a kernel changes: `tensormap.replace` and `tensormap.cp_fenceproxy`. PTX ISA, "Data Movement".
 //!
-//! Fences between the generic proxy and that of tensor maps change nothing here: a copy reads its map when it is
-//! issued.
+//! A copy reads its map when it is issued, so the fence of the tensor maps' proxy changes nothing here. That it is
+//! executed between the change of a map and its use in the same block is checked (`tensor-map-not-fenced`). Not checked
+//! are changes by ordinary stores and by other blocks.
 
 use super::access::check;
 use super::part::{Part, Shape, addresses, in_each_space};
 use super::step::Step;
-use super::tensor::no_map;
 use crate::lanes::{self, lanes_of, load_words, store_words};
 use crate::memory::address;
 use crate::observe::{AccessKind, Observer, Shadow};
 use crate::program::{Address, Async, Order, Scope, Space};
 use crate::registers::LANES;
-use crate::stop::{Diagnostic, Stop};
+use crate::stop::{Diagnostic, Place, Stop};
 use crate::tensor::{BYTES, Fields};
 
 /// Alignment of a tensor map.
@@ -75,6 +75,29 @@ pub fn copy<O: Observer>(step: &mut Step<'_, '_, O>, to: &Address, from: &Addres
     Ok(())
 }
 
+/// Acquires the maps of the lanes: later copies of the block see how they were changed.
+pub fn acquire<O: Observer>(step: &mut Step<'_, '_, O>, map: &Address) {
+    let maps = addresses(step.registers(), map);
+    let mask = step.mask;
+    step.block.changed_maps.retain(|(changed, _)| lanes::select(mask, |lane| maps[lane] == *changed) == 0);
+}
+
+/// Reports a copy by a map that a thread of the block has changed without a later fence.
+pub fn require_fence<O: Observer>(step: &mut Step<'_, '_, O>, lane: usize, map: u64) {
+    let Some((_, writer)) = step.block.changed_maps.iter().find(|(changed, _)| *changed == map) else { return };
+    let (writer, context) = (*writer, step.context());
+    step.finding(lane, "tensor-map-not-fenced", || {
+        let title = format!("the copy may see the tensor map at {map:#x} as it was before this block changed it");
+        let mut diagnostic = Diagnostic::new("tensor-map-not-fenced", title);
+        let thread = context.thread(context.block_id(writer.block), writer.warp, writer.lane);
+        let place = Place::of(context.program, writer.site.function, writer.site.pc);
+        diagnostic.related.push((format!("the change, by {thread}:"), place));
+        let help = "execute `fence.proxy.tensormap::generic.acquire.gpu [map], 128` after the change, before the copy";
+        diagnostic.help = Some(help.to_owned());
+        diagnostic
+    });
+}
+
 /// Reads a map, after the checks of an access.
 fn read<O: Observer>(step: &mut Step<'_, '_, O>, lane: usize, space: Space, at: u64) -> Result<[u8; BYTES], Stop> {
     access(step, lane, space, at, AccessKind::Load)?;
@@ -114,6 +137,9 @@ fn write<O: Observer>(
             if let Some(view) = step.worker.snapshot.find(at) {
                 view.storage.write((at - view.base) as usize, bytes);
             }
+            let who = step.who(lane);
+            step.block.changed_maps.retain(|(changed, _)| *changed != at);
+            step.block.changed_maps.push((at, who));
         }
     }
     Ok(())
@@ -145,4 +171,12 @@ fn access<O: Observer>(
         }
     }
     Ok(())
+}
+
+/// Describes bytes that are no map.
+pub fn no_map(address: u64) -> String {
+    format!(
+        "the 128 bytes at {address:#x} are no tensor map of the simulator: they were overwritten, or made by another \
+         driver"
+    )
 }

@@ -38,6 +38,7 @@ impl<O: Observer> Worker<'_, O> {
             parked: false,
             cluster_phase: 0,
             in_flight: InFlight::default(),
+            changed_maps: Vec::new(),
             groups: Groups::default(),
             id,
             warps: Vec::with_capacity(warps as usize),

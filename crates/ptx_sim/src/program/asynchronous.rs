@@ -139,6 +139,8 @@ pub enum Async {
         /// Source.
         from: Address,
     },
+    /// `fence.proxy.tensormap::generic.acquire` for the map at an address.
+    AcquireMap(Address),
     /// `fence.proxy.async` for shared memory.
     ProxyFence,
     /// `barrier.cluster.arrive`.

@@ -224,6 +224,7 @@ fn asynchronous(op: &Async) -> Operands {
         Async::ReplaceField { map, value, wide, .. } => {
             Operands { decides: vec![base(&map.1)], sends: vec![(word(*wide), *value)], ..none() }
         }
+        Async::AcquireMap(map) => Operands { decides: vec![base(map)], ..none() },
         Async::CopyMap { to, from } => Operands { decides: vec![base(to), base(from)], ..none() },
         Async::Commit(_)
         | Async::Wait { .. }
