@@ -8,6 +8,7 @@ mod page;
 mod readme;
 mod results;
 mod simulation;
+mod sizes;
 mod source;
 
 use anyhow::{Result, bail};
@@ -47,7 +48,10 @@ fn pages() -> Result<BTreeMap<PathBuf, String>> {
     let index = (PathBuf::from("README.md"), page::index());
     let (text, plot) = floats::page()?;
     let floats = [(format!("{}.md", floats::NAME).into(), text), (format!("{}.svg", floats::NAME).into(), plot)];
-    Ok(families.into_iter().flatten().chain([index]).chain(floats).collect())
+    let of_sizes =
+        |(text, plot)| [(format!("{}.md", sizes::NAME).into(), text), (format!("{}.svg", sizes::NAME).into(), plot)];
+    let sizes = sizes::page()?.map(of_sizes);
+    Ok(families.into_iter().flatten().chain([index]).chain(floats).chain(sizes.into_iter().flatten()).collect())
 }
 
 fn write(files: &BTreeMap<PathBuf, String>) -> Result<()> {

@@ -108,6 +108,15 @@ pub fn newest() -> Result<Option<PathBuf>> {
     Ok(csv_files()?.into_iter().filter(|path| path.to_string_lossy().ends_with("-ladders.csv")).max())
 }
 
+/// The newest measurements of `best` and of the vendor's libraries over many sizes, with their file.
+///
+/// # Errors
+/// Fails if the file cannot be read, or contains a wrong result.
+pub fn sizes() -> Result<Option<(PathBuf, Vec<Row>)>> {
+    let newest = csv_files()?.into_iter().filter(|path| path.to_string_lossy().ends_with("-sizes.csv")).max();
+    newest.map(|path| verified(&path).map(|rows| (path, rows))).transpose()
+}
+
 fn csv_files() -> Result<Vec<PathBuf>> {
     let folder = Path::new("docs/results/h200");
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;

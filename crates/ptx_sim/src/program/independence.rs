@@ -86,7 +86,10 @@ fn is_local(operation: &Async) -> bool {
         | Async::Mapa { .. }
         | Async::Rank { .. }
         | Async::ClusterArrive { .. }
-        | Async::ClusterWait { .. } => false,
+        | Async::ClusterWait { .. }
+        | Async::ReplaceField { .. }
+        | Async::CopyMap { .. }
+        | Async::AcquireMap(_) => false,
     }
 }
 

@@ -105,7 +105,7 @@ impl Way {
     /// blocks.
     fn of_small(info: &DeviceInfo, (bytes, inside, segments): (u64, u64, u64), longest: u64) -> Self {
         let moved = inside * bytes / 8;
-        let warps = 4000 + longest * 14 / 5 + segments * 3 / 20 + moved / 1000;
+        let warps = 4000 + longest * 18 / 5 + segments * 3 / 20 + moved / 1000;
         let whole = 4300 + longest * bytes / 13 + segments * 23 / 20 + moved / 1000;
         let items = inside + segments;
         let parts = 7500 + items.min(1 << 15) / 18 + items / 385;
