@@ -124,6 +124,21 @@ fn segments_without_elements_and_elements_without_segments() {
     }
 }
 
+/// Segments for which `best` has a block each: of different lengths, empty ones among them, on any boundary.
+#[test]
+fn a_block_for_each_segment() {
+    let bench = bench(Choice::Sim, "segreduce");
+    let lengths: Vec<u64> = (0..24).map(|k| if k % 7 == 3 { 0 } else { k * k * 11 % 5003 + k }).collect();
+    let mut offsets = vec![3];
+    for length in &lengths {
+        offsets.push(offsets[offsets.len() - 1] + length);
+    }
+    let count = offsets[24] as usize + 2;
+    for (dtype, op) in [(Dtype::F32, "sum"), (Dtype::F32, "min"), (Dtype::F64, "max")] {
+        segments(&bench, numbers(dtype, count), &offsets, op, None).expect("a run");
+    }
+}
+
 /// Segments that `best` cuts into pieces: long ones that begin on any element, empty ones, and one that has several
 /// pieces, whose last block combines them.
 #[test]

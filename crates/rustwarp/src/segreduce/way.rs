@@ -71,16 +71,15 @@ impl Way {
         let inside = offsets[offsets.len() - 1] - offsets[0];
         let longest = lengths(offsets).max().unwrap_or(0);
         let sms = u64::from(info.multiprocessors).max(1);
-        if segments > 0 && inside * bytes <= SMALL {
-            return Self::of_small(info, (bytes, inside, segments), longest);
-        }
-
         let piece = piece(bytes, inside / (sms * PIECES_PER_SM), longest);
         let count: u64 = lengths(offsets).map(|length| length.div_ceil(piece).max(1)).sum();
         // At least two pieces for each of four blocks on a multiprocessor.
         let enough = count >= 8 * sms && inside * bytes >= count.saturating_mul(PIECE_BYTES);
         if enough && count <= MAX_GRID {
             return Self::Pieces(Pieces::cut(offsets, piece));
+        }
+        if segments > 0 && inside * bytes <= SMALL {
+            return Self::of_small(info, (bytes, inside, segments), longest);
         }
         // The mean segment keeps a warp's lanes busy, and the longest is at most the share of one of the warps that run
         // at the same time, so that none of them works alone at the end.
