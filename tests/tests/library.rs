@@ -5,7 +5,7 @@ use rustwarp::filter::Border;
 use rustwarp::matmul::Sizes;
 use rustwarp::reduce::{self, Sum};
 use rustwarp::scan::Kind;
-use rustwarp::{Buffer, Device, Element, Error, Result, Tuning, matvec, moments, segreduce, vecadd};
+use rustwarp::{Buffer, Device, Element, Error, Result, Tuning, matvec, moments, vecadd};
 
 fn sim() -> Device {
     Device::sim().expect("the simulator")
@@ -357,25 +357,6 @@ fn every_function_takes_every_type_of_number() {
 fn every_function_of_floats_takes_both_types() {
     functions_on_floats!(f32);
     functions_on_floats!(f64);
-}
-
-#[test]
-fn segments_have_a_kernel_that_suits_their_lengths() {
-    let device = sim();
-    let equal = |count: u64, length: u64| (0..=count).map(|k| k * length).collect::<Vec<_>>();
-    let mixed = [0, 60_000].into_iter().chain((1..500).map(|k| 60_000 + k)).collect();
-    for (offsets, kernel) in [
-        (equal(100, 16), "segreduce_warp_per_segment_sum_f32"),
-        (equal(8, 2000), "segreduce_best_whole_sum_f32"),
-        (mixed, "segreduce_best_sum_f32"),
-        (equal(1 << 11, 4096), "segreduce_best_pieces_sum_f32"),
-    ] {
-        let n = offsets[offsets.len() - 1] as usize;
-        let plan = segreduce::Plan::<Sum, f32>::new(&device, n, &offsets, Tuning::default()).expect("a plan");
-        let (values, sums) = (device.zeros::<f32>(n).expect("memory"), device.zeros::<f32>(plan.segments()));
-        let sums = sums.expect("memory");
-        assert_eq!(plan.prepare(&values, &sums).expect("a launch").call().entry, kernel);
-    }
 }
 
 #[test]

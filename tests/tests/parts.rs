@@ -5,9 +5,10 @@ use cuda_std::launch::Slice;
 use kernels_gpu::{dot, vecadd};
 use ladders::Result;
 use ladders::kernels::{Job, Problem, Settings, family};
-use rustwarp::Tensor;
 use rustwarp::backend::{Buffer, Choice, Shape};
 use rustwarp::element::{Array, Dtype};
+use rustwarp::reduce::Sum;
+use rustwarp::{Device, Tensor, Tuning, segreduce};
 use tests::matrix::{Bench, bench, load};
 
 /// Number of elements of each operand.
@@ -170,5 +171,24 @@ fn special_floats_in_segments() {
     let offsets = [0, 10, 11, 20, 31, 33, 100, 130, 131, 4501, 5000];
     for op in ["sum", "max", "min"] {
         segments(&bench, Array::F32(values.clone()), &offsets, op, None).expect("a run");
+    }
+}
+
+#[test]
+fn segments_have_a_kernel_that_suits_their_lengths() {
+    let device = Device::sim().expect("the simulator");
+    let equal = |count: u64, length: u64| (0..=count).map(|k| k * length).collect::<Vec<_>>();
+    let mixed = [0, 60_000].into_iter().chain((1..500).map(|k| 60_000 + k)).collect();
+    for (offsets, kernel) in [
+        (equal(100, 16), "segreduce_warp_per_segment_sum_f32"),
+        (equal(8, 2000), "segreduce_best_whole_sum_f32"),
+        (mixed, "segreduce_best_sum_f32"),
+        (equal(1 << 11, 4096), "segreduce_best_pieces_sum_f32"),
+    ] {
+        let n = offsets[offsets.len() - 1] as usize;
+        let plan = segreduce::Plan::<Sum, f32>::new(&device, n, &offsets, Tuning::default()).expect("a plan");
+        let (values, sums) = (device.zeros::<f32>(n).expect("memory"), device.zeros::<f32>(plan.segments()));
+        let sums = sums.expect("memory");
+        assert_eq!(plan.prepare(&values, &sums).expect("a launch").call().entry, kernel);
     }
 }

@@ -213,8 +213,8 @@ mod tests {
         assert_eq!(of(4, u32::MAX, |lane| lane % 16 * 4), 64);
         assert_eq!(of(4, 0xff00_000f, |lane| lane % 16 * 4), 48);
         assert_eq!(of(4, u32::MAX, |lane| lane * 7 % 32 / 2 * 400), 64);
-        assert_eq!(of(8, u32::MAX, |lane| (lane / 4 ^ 1) * 4096), 64);
-        assert_eq!(of(4, 0x7fff_ffff, |lane| (lane / 4 ^ 1) * 4096), 32);
+        assert_eq!(of(8, u32::MAX, |lane| ((lane / 4) ^ 1) * 4096), 64);
+        assert_eq!(of(4, 0x7fff_ffff, |lane| ((lane / 4) ^ 1) * 4096), 32);
     }
 
     #[test]

@@ -8,8 +8,8 @@ use super::{
 use crate::registers::NO_SLOT;
 
 /// Whether no instruction that a kernel may execute can show a block what other blocks have done, unless they race: it
-/// reads global memory by ordinary loads only, drops the results of its atomics, which give the same sum in every order,
-/// and reads no clock. Blocks of such a kernel do the same in every schedule.
+/// reads global memory by ordinary loads only, drops the results of its atomics, whose sums are the same in every
+/// order, and reads no clock. Blocks of such a kernel do the same in every schedule.
 pub fn blocks_are_independent(program: &Program, entry: u32) -> bool {
     reachable(program, entry).into_iter().all(|index| {
         let Some(function) = program.functions.get(index as usize) else { return false };

@@ -10,7 +10,8 @@ use crate::check::{self, Several, leaks, lines};
 use crate::count::{Counters, Counting, InstructionCounters};
 use crate::machine::{self, Context, Kernel, Launch, Setup, validate};
 use crate::observe::Observer;
-use crate::program::{Program, blocks_are_independent, entry, linkage};
+use crate::program::independence::blocks_are_independent;
+use crate::program::{Program, entry, linkage};
 use crate::stop::{Finding, Stop};
 use crate::trace::{Traced, Tracing};
 use std::sync::Arc;
@@ -76,7 +77,7 @@ impl Machine {
 }
 
 /// Number of threads from which a launch is worth several workers.
-const WORTH: u64 = if cfg!(test) { 0 } else { 1 << 14 };
+const WORTH: u64 = if cfg!(test) { 1 } else { 1 << 14 };
 
 /// Whether the configuration and the shape of a launch allow that workers check its blocks for races separately.
 fn divides(config: &Config, launch: &Launch<'_>, cluster: [u32; 3]) -> bool {

@@ -18,8 +18,8 @@
 //! each, 2.9 TB/s of 16, of 128, or of a power law). Where all lengths are about the same and suit a warp,
 //! [`warp_per_segment`](super::warp_per_segment) is faster: 2^22 elements in segments of 128 take it 13.3 us, and 19.0
 //! here. Where most segments are long, [`pieces`] is: 4.4 TB/s of a million elements each. Small inputs, whose time is
-//! that of a launch and of its longest chain of loads, are faster in a warp or a block ([`whole`]) for each segment. The
-//! plan of `rustwarp` chooses them then.
+//! that of a launch and of its longest chain of loads, are faster in a warp or a block ([`whole`]) for each segment.
+//! The plan of `rustwarp` chooses them then.
 
 use super::scan::block_total;
 use crate::{

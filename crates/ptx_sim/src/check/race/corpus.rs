@@ -4,7 +4,8 @@
 mod program;
 
 use super::fast_paths::ONLY_SLOW_PATH;
-use crate::program::{Program, blocks_are_independent, entry};
+use crate::program::independence::blocks_are_independent;
+use crate::program::{Program, entry};
 use program::{Ran, Test, programs};
 use std::sync::atomic::Ordering::Relaxed;
 

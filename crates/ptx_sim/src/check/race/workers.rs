@@ -6,7 +6,7 @@
 //! back and runs on one worker, whose findings depend on no other thread: so the findings are the same with any number
 //! of workers.
 //!
-//! [`blocks_are_independent`]: crate::program::blocks_are_independent
+//! [`blocks_are_independent`]: crate::program::independence::blocks_are_independent
 
 use super::records::Mode;
 use super::shadow::{PAGE_BYTES, Page, Shadow};
