@@ -245,3 +245,17 @@ fn limits_and_faults_of_launches() {
         assert!(shown.contains("[out-of-bounds]") && shown.contains("[race-waw]") == races, "{shown}");
     }
 }
+
+/// What the memory model leaves open is chosen as in `host check`.
+#[test]
+fn the_race_checker_is_configured() {
+    let ptx = program("fail/race_volatile_flag.ptx");
+    let launch = [HOST, "run", &ptx, "--entry", "k", "--grid", "2", "--block", "32", "--device", "gpu"];
+    let client = [&launch[..], &["--arg", "buf:u32:2", "--arg", "buf:u32:1"]].concat();
+    for (options, code) in [(&[][..], 0), (&["--volatile", "strong"], 0), (&["--volatile", "weak"], 1)] {
+        let output = sanitize(options, &client);
+        assert_eq!(output.status.code(), Some(code), "{options:?}: {}", text(&output.stderr));
+    }
+    let refused = sanitize(&["--atomics", "maybe"], &["true"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+}

@@ -1,7 +1,7 @@
 //! The settings, from environment variables.
 
 use crate::log;
-use ptx_sim::{Checks, Profile, check};
+use ptx_sim::{Atomics, Checks, Profile, SameValue, Volatile, check};
 use std::time::Duration;
 
 /// Settings of all devices.
@@ -42,7 +42,13 @@ impl Settings {
             Profile::find(&name).map_err(|stop| log::line(&format!("RUSTWARP_SIM_PROFILE: {stop}"))).ok()
         });
         let names = value("RUSTWARP_SIM_CHECKS").unwrap_or_default();
-        let Checkers { checks, streams, host } = checkers(&names);
+        let Checkers { mut checks, streams, host } = checkers(&names);
+        let auto = ("auto", None);
+        checks.atomics =
+            choice("RUSTWARP_SIM_ATOMICS", &[auto, ("source", Some(Atomics::Source)), ("ptx", Some(Atomics::Ptx))]);
+        checks.same_value_writes =
+            choice("RUSTWARP_SIM_SAME_VALUE", &[("report", SameValue::Report), ("ignore", SameValue::Ignore)]);
+        checks.volatile = choice("RUSTWARP_SIM_VOLATILE", &[("strong", Volatile::Strong), ("weak", Volatile::Weak)]);
         Self {
             profile: profile.unwrap_or_default(),
             devices: number("RUSTWARP_SIM_DEVICES").map_or(1, |n| (n as usize).clamp(1, MOST_DEVICES)),
@@ -62,6 +68,17 @@ impl Settings {
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok().filter(|value| !value.is_empty())?;
     text.parse().map_err(|_| log::line(&format!("{name}: `{text}` is not a number"))).ok()
+}
+
+/// Returns the choice that a variable names; the first one if it is not set, or names none.
+fn choice<T: Copy>(name: &str, choices: &[(&str, T)]) -> T {
+    let text = std::env::var(name).unwrap_or_default();
+    let found = choices.iter().find(|(choice, _)| *choice == text);
+    if found.is_none() && !text.is_empty() {
+        let known: Vec<&str> = choices.iter().map(|(choice, _)| *choice).collect();
+        log::line(&format!("{name}: unknown choice `{text}`; expected {}", known.join(" or ")));
+    }
+    found.unwrap_or(&choices[0]).1
 }
 
 /// The checkers of this library itself, for races between streams, and with the host.

@@ -1,13 +1,13 @@
 //! `host check`: a family, or an entry of any PTX file, on the simulator with checkers on.
 
 use super::exit::{CLEAN, WRONG};
-use super::{device, family, launch, look, output, seeds, simulation};
+use super::{device, family, launch, look, output, races, seeds, simulation};
 use crate::sarif;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Command, FromArgMatches};
 use ladders::error::Error;
 use ladders::kernels::{self, Family, failing};
-use rustwarp::backend::{Atomics, CHECKERS, Checker, Checkers, Checks, Choice, SameValue, Volatile};
+use rustwarp::backend::{CHECKERS, Checker, Checkers, Checks, Choice};
 use rustwarp::diagnostic::{Diagnostic, note};
 use rustwarp::ptx::Image;
 
@@ -30,18 +30,8 @@ struct How {
     // From the table of the simulator's checkers, as are the names.
     #[arg(long, value_parser = checkers(), value_delimiter = ',', value_name = "LIST", help = checks_help())]
     checks: Vec<String>,
-    /// How the race checker interprets atomics without an ordering: source (acquire and release), ptx (relaxed), or
-    /// auto: source for PTX written by LLVM, which drops the source's ordering [default: auto]
-    #[arg(long, value_parser = str::parse::<Atomics>)]
-    atomics: Option<Atomics>,
-    /// How the race checker treats writes of one value to one address by several instructions or warps: report or
-    /// ignore. Lanes of one store that write the same value never race [default: report]
-    #[arg(long, value_parser = str::parse::<SameValue>)]
-    same_value: Option<SameValue>,
-    /// How the race checker interprets volatile accesses: strong (they are relaxed atomic accesses, as PTX defines
-    /// them) or weak (they race, as in C++) [default: strong]
-    #[arg(long, value_parser = str::parse::<Volatile>)]
-    volatile: Option<Volatile>,
+    #[command(flatten)]
+    races: races::Options,
     #[command(flatten)]
     simulation: simulation::Options,
 }
@@ -68,17 +58,13 @@ impl How {
     fn or(self, others: Self) -> Self {
         Self {
             checks: if self.checks.is_empty() { others.checks } else { self.checks },
-            atomics: self.atomics.or(others.atomics),
-            same_value: self.same_value.or(others.same_value),
-            volatile: self.volatile.or(others.volatile),
+            races: self.races.or(others.races),
             simulation: self.simulation.or(others.simulation),
         }
     }
 
     fn checks(&self) -> Checks {
-        let (atomics, same_value) = (self.atomics.unwrap_or_default(), self.same_value.unwrap_or_default());
-        let volatile = self.volatile.unwrap_or_default();
-        let default = Checkers { atomics, same_value, volatile, ..Checkers::default() };
+        let default = self.races.checkers();
         if self.checks.is_empty() {
             return Checks::On(default);
         }

@@ -30,6 +30,7 @@ mod occupancy;
 mod operands;
 mod output;
 mod predict;
+mod races;
 mod rank;
 mod replay;
 mod rows;

@@ -1,7 +1,7 @@
 //! `host sanitize`: any program that uses CUDA, on the simulator's driver with the checkers on.
 
 use super::exit::{CLEAN, UNAVAILABLE, WRONG};
-use super::{libraries, number};
+use super::{libraries, number, races};
 use crate::sarif;
 use anyhow::Context;
 use ladders::error::Error;
@@ -24,6 +24,8 @@ pub(super) struct Options {
     /// defects, and host]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     checks: Vec<String>,
+    #[command(flatten)]
+    races: races::Options,
     /// Run the program N times, each under another schedule, and show each finding once
     #[arg(long, value_name = "N", value_parser = number::positive::<u64>)]
     seeds: Option<u64>,
@@ -162,7 +164,7 @@ fn command(options: &Options, folder: &Path, report: &Path, checks: &str, seed: 
     command.env("CUPY_COMPILE_WITH_PTX", "1");
     // A program of this library opens the driver that this names.
     command.env("RUSTWARP_LIBCUDA", folder.join("libcuda.so.1"));
-    for (name, value) in [
+    let others = [
         ("RUSTWARP_SIM_PROFILE", options.profile.clone()),
         ("RUSTWARP_SIM_DEVICES", options.devices.map(|devices| devices.to_string())),
         ("RUSTWARP_SIM_SEED", seed.map(|seed| seed.to_string())),
@@ -170,7 +172,8 @@ fn command(options: &Options, folder: &Path, report: &Path, checks: &str, seed: 
         ("RUSTWARP_SIM_TIMEOUT", options.timeout.map(|seconds| seconds.to_string())),
         ("RUSTWARP_SIM_KEEP_GOING", options.keep_going.then(|| "1".to_owned())),
         ("RUSTWARP_SIM_LEAKS", options.leaks.then(|| "1".to_owned())),
-    ] {
+    ];
+    for (name, value) in others.into_iter().chain(options.races.variables()) {
         if let Some(value) = value {
             command.env(name, value);
         }
