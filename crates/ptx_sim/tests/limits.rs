@@ -237,3 +237,122 @@ fn a_grid_barrier_without_a_cooperative_launch_is_named() {
     assert!(report("%envreg2").contains("`grid.sync()` traps"), "{}", report("%envreg2"));
     assert!(!report("%tid.y").contains("grid.sync"), "{}", report("%tid.y"));
 }
+
+/// Ways of a block to wait until the word at `%a` is 1: each jumps back to `AGAIN`.
+const WAYS: [(&str, &str); 6] = [
+    ("volatile", "AGAIN: ld.volatile.global.u32 %r1, [%a]; setp.ne.u32 %q, %r1, 1; @%q bra AGAIN;"),
+    ("atomics", "AGAIN: atom.global.add.u32 %r1, [%a], 0; setp.ne.u32 %q, %r1, 1; @%q bra AGAIN;"),
+    (
+        "longer and longer sleeps",
+        "mov.u32 %r2, 8;
+        AGAIN: ld.relaxed.gpu.global.u32 %r1, [%a];
+        setp.eq.u32 %q, %r1, 1;
+        @%q bra END;
+        nanosleep.u32 %r2;
+        shl.b32 %r2, %r2, 1;
+        min.u32 %r2, %r2, 256;
+        bra AGAIN; END:",
+    ),
+    (
+        "a flag of each of 100 blocks",
+        "AGAIN: mov.u32 %r1, 1; mov.u32 %r2, 0; mov.u64 %b, %a;
+        NEXT: ld.volatile.global.u32 %r3, [%b];
+        and.b32 %r1, %r1, %r3;
+        add.u64 %b, %b, 4;
+        add.u32 %r2, %r2, 1;
+        setp.lt.u32 %q, %r2, 100;
+        @%q bra NEXT;
+        setp.ne.u32 %q, %r1, 1;
+        @%q bra AGAIN;",
+    ),
+    (
+        "a barrier",
+        "AGAIN: ld.volatile.global.u32 %r1, [%a];
+        setp.eq.u32 %q, %r1, 1;
+        bar.red.or.pred %q, 0, %q;
+        @!%q bra AGAIN;",
+    ),
+    (
+        "shared memory",
+        "AGAIN: bar.sync 0;
+        mov.u32 %r2, %tid.x;
+        setp.ne.u32 %q, %r2, 0;
+        @%q bra ALL;
+        ld.volatile.global.u32 %r1, [%a];
+        st.shared.u32 [large], %r1;
+        ALL: bar.sync 0;
+        ld.shared.u32 %r1, [large];
+        setp.ne.u32 %q, %r1, 1;
+        @%q bra AGAIN;",
+    ),
+];
+
+/// A kernel whose block `%ctaid.x == last` sets the words after some time, while the other blocks wait.
+fn waiting(way: &str, last: u32, before: &str) -> String {
+    format!(
+        ".visible .entry k(.param .u64 p) {{
+            .reg .pred %q; .reg .b32 %r<5>; .reg .b64 %a; .reg .b64 %b;
+            .shared .align 4 .b8 large[48000];
+            ld.param.u64 %a, [p];
+            mov.u32 %r1, %ctaid.x;
+            st.shared.u32 [large], %r1;
+            setp.ne.u32 %q, %r1, {last};
+            @%q bra WAIT;
+            {before}
+            mov.u32 %r4, %tid.x;
+            shl.b32 %r4, %r4, 2;
+            cvt.u64.u32 %b, %r4;
+            add.u64 %b, %a, %b;
+            mov.u32 %r4, 1;
+            st.volatile.global.u32 [%b], %r4;
+            st.volatile.global.u32 [%b+128], %r4;
+            st.volatile.global.u32 [%b+256], %r4;
+            st.volatile.global.u32 [%b+384], %r4;
+            ret;
+            WAIT: {way}
+            ret; }}"
+    )
+}
+
+fn launch_unchecked(text: &str, blocks: u32) -> Result<Report, Stop> {
+    let program = Program::parse(&module(text)).expect("PTX");
+    let profile = Profile::named("a100").expect("profile");
+    let mut machine = Machine::new(Config { workers: 1, fuel: Some(1 << 26), profile, ..Config::default() });
+    let data = machine.alloc(4096, "data").expect("alloc");
+    machine.fill(data, 0, 4096).expect("fill");
+    let params = [data.to_le_bytes().to_vec()];
+    let launch = Launch { entry: "k", grid: [blocks, 1, 1], block: [32, 1, 1], params: &params, ..Launch::default() };
+    machine.launch(&program, &launch)
+}
+
+/// Blocks that wait for one that does not fit are recognised within a few thousand instructions of each, however they
+/// wait.
+#[test]
+fn waiting_for_a_block_that_does_not_fit_is_recognised() {
+    for (name, way) in WAYS {
+        let stop = launch_unchecked(&waiting(way, 999, ""), 1000).expect_err(name);
+        let report = stop.to_string();
+        assert!(stop.code() == "livelock" && report.contains("blocks have not started"), "{name}: {report}");
+    }
+}
+
+/// A block that computes for long before it sets the flag, in registers or in shared memory, is none of these.
+#[test]
+fn waiting_for_a_slow_block_is_no_livelock() {
+    let registers = "mov.u32 %r2, 0;
+        SLOW: add.u32 %r2, %r2, 1;
+        setp.lt.u32 %q, %r2, 300000;
+        @%q bra SLOW;";
+    let shared = "mov.u32 %r2, 0; st.shared.u32 [large+4], %r2;
+        SLOW: ld.volatile.shared.u32 %r2, [large+4];
+        add.u32 %r2, %r2, 1;
+        st.volatile.shared.u32 [large+4], %r2;
+        setp.lt.u32 %q, %r2, 50000;
+        @%q bra SLOW;";
+    for before in [registers, shared] {
+        for (name, way) in WAYS {
+            let ran = launch_unchecked(&waiting(way, 20, before), 24);
+            assert!(ran.is_ok(), "{name}: {}", ran.expect_err("a stop"));
+        }
+    }
+}

@@ -18,6 +18,8 @@ use crate::stop::Stop;
 
 /// Number of full slices without a sign of waiting after which other lanes of the warp run anyway.
 const STALE: u32 = 256;
+/// Number of warp instructions after which a slice that looks like waiting ends at the next jump backwards.
+const PATIENCE: u64 = 64;
 
 /// Reason why a split left the loop.
 enum Left {
@@ -61,7 +63,9 @@ impl<O: Observer> Worker<'_, O> {
     /// The stop of an instruction that faults.
     pub fn run_warp(&mut self, block: &mut Block<O::Block>, warp: &mut Warp, slice: u64) -> Result<WarpTurn, Stop> {
         let mut fuel = slice;
-        (warp.polled, warp.wrote) = (false, false);
+        // When nothing changes, slices of one iteration each repeat a state soonest.
+        warp.patience = if self.schedule.calm { slice } else { slice.saturating_sub(PATIENCE) };
+        (warp.polled, warp.wrote, warp.stored) = (false, false, false);
         loop {
             let Some(ready) = self.schedule.ready(warp) else {
                 if warp.live == 0 {
@@ -81,12 +85,17 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
+    /// Records what a warp has changed.
+    pub fn note_changes(&mut self, warp: &Warp) {
+        self.acted |= warp.wrote;
+        self.watch.stored |= warp.stored;
+    }
+
     /// Called when the running split, the last in the list, has used up its slice: if it may be waiting, other lanes of
     /// the warp run.
     fn rotate(&mut self, warp: &mut Warp) -> WarpTurn {
         warp.stale += 1;
-        // A thread that waits for another one reads memory repeatedly and changes nothing.
-        let waiting = warp.polled && !warp.wrote;
+        let waiting = warp.waits();
         if let Some(split) = warp.splits.last().map(|split| split.join)
             && self.schedule.once_in(16)
         {
@@ -260,10 +269,19 @@ impl<O: Observer> Worker<'_, O> {
                         continue;
                     }
                     self.observer.ran(&mut block.observed, warp.index, Site { function, pc: first }, pc + 1, active);
+                    let backwards = *target <= pc;
                     pc = *target;
                     first = pc;
                     if !warp.splits.is_empty() && warp.meets(frame, pc) {
                         break Left::Meets;
+                    }
+                    if backwards && *fuel <= warp.patience && warp.polled {
+                        if warp.waits() {
+                            break Left::Fuel;
+                        }
+                        // The next iteration is judged by itself.
+                        self.note_changes(warp);
+                        (warp.polled, warp.wrote, warp.stored) = (false, false, false);
                     }
                     continue;
                 }

@@ -1,12 +1,13 @@
 //! Detection of threads that poll for a change that no thread will make, by a repeated state.
 //!
-//! If a worker runs all its blocks and finds every register, stack, barrier and waiting lane in an earlier state, while
-//! no shared memory has changed, it will repeat this forever unless another worker changes memory. When all workers are
-//! in that situation, none will. An *epoch* counts changes: writing memory, reading a clock, printing, allocating, and
-//! starting or ending a block begin a new epoch, and repeated states count only within one epoch.
+//! If a worker runs all its blocks and finds every register, stack, barrier, waiting lane and word of `.shared` memory in
+//! an earlier state, while no other shared memory has changed, it will repeat this forever unless another worker changes
+//! memory. When all workers are in that situation, none will. An *epoch* counts changes: writing memory that other
+//! blocks can access, reading a clock, printing, allocating, and starting or ending a block begin a new epoch, and
+//! repeated states count only within one epoch.
 //!
-//! A loop that stores in every iteration, even the same value, or reads a clock is not recognised;
-//! [`crate::Config::fuel`] ends it.
+//! A loop that stores to global memory in every iteration, even the same value, that counts its iterations, or that
+//! reads a clock is not recognised; [`crate::Config::fuel`] ends it.
 
 use super::block::{Block, peers};
 use super::stillness::Watch;
@@ -18,11 +19,15 @@ use crate::stop::{Diagnostic, Stop, StopKind};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-/// Number of rounds without a change before states are compared.
+/// Number of rounds without a change, and without a store to `.shared` memory, before states are compared; fewer if they
+/// took many instructions, as those of hundreds of large blocks do.
 const CALM: u64 = 64;
-/// States are compared in this many rounds after each power of two, or in one of `SHARE` rounds if that is more: to
-/// hash the state takes as long as thousands of instructions, and a thread may compute, or read a word that does not
-/// change, for millions of them. A cycle of `n` rounds is found within `2 * SHARE * n` rounds.
+const CALM_OF_LARGE: u64 = 4;
+const LARGE: u64 = 1 << 20;
+/// How much of the state is hashed between two powers of two of rounds: all of it so many times, or once per `SHARE`
+/// rounds if that is more. To hash the state takes as long as thousands of instructions, and a thread may compute, or
+/// read a word that does not change, for millions of them. A cycle of `n` rounds is found within `2 * SHARE * n` rounds,
+/// and within about `3 * n` if the first parts of two of its states differ.
 const COMPARED: u64 = 16;
 const SHARE: u64 = 16;
 
@@ -34,19 +39,12 @@ pub fn check<O: Observer>(worker: &mut Worker<'_, O>) -> Result<(), Stop> {
     let stillness = &worker.context.stillness;
     let epoch = stillness.epoch.load(SeqCst);
     if epoch != worker.watch.epoch {
-        worker.watch = Watch { epoch, ..Watch::default() };
+        worker.watch = Watch { epoch, clock: worker.clock, ..Watch::default() };
         worker.schedule.calm = false;
     }
     worker.watch.rounds += 1;
-    worker.schedule.calm = worker.watch.rounds >= CALM;
-    if worker.watch.rounds < CALM || worker.watch.published || !is_compared(worker.watch.rounds) {
-        return Ok(());
-    }
-    let state = Some(state_of(&worker.resident));
-    if state != worker.watch.earlier {
-        if worker.watch.rounds.is_power_of_two() {
-            worker.watch.earlier = state;
-        }
+    worker.schedule.calm = is_calm(&worker.watch, worker.clock);
+    if !worker.schedule.calm || worker.watch.published || !repeats(worker) {
         return Ok(());
     }
     worker.watch.published = true;
@@ -56,10 +54,30 @@ pub fn check<O: Observer>(worker: &mut Worker<'_, O>) -> Result<(), Stop> {
     }
 }
 
-/// Whether the state after a round is compared with that of the last round that was a power of two.
-fn is_compared(round: u64) -> bool {
-    let power = 1 << round.max(1).ilog2();
-    round - power <= COMPARED.max(power / SHARE)
+fn is_calm(watch: &Watch, clock: u64) -> bool {
+    let large = watch.rounds >= CALM_OF_LARGE && clock - watch.clock >= LARGE;
+    large || watch.rounds >= CALM && !watch.stored
+}
+
+/// Whether the state after this round is that of the last round that was a power of two, as far as is compared.
+fn repeats<O: Observer>(worker: &mut Worker<'_, O>) -> bool {
+    let watch = &mut worker.watch;
+    if watch.rounds.is_power_of_two() {
+        watch.earlier = parts(&worker.resident).collect();
+        watch.hashed = 0;
+        return false;
+    }
+    // There is no earlier state if no round since the last change was a power of two.
+    if watch.earlier.is_empty() || watch.hashed >= most_hashed(watch.rounds, watch.earlier.len()) {
+        return false;
+    }
+    let hashed = &mut watch.hashed;
+    parts(&worker.resident).inspect(|_| *hashed += 1).eq(watch.earlier.iter().copied())
+}
+
+/// How many parts of a state are hashed between the last power of two and the next.
+fn most_hashed(round: u64, parts: usize) -> u64 {
+    parts as u64 * COMPARED.max((1 << round.ilog2()) / SHARE)
 }
 
 #[cold]
@@ -101,12 +119,18 @@ fn only_mbarriers<B>(block: &Block<B>) -> bool {
     })
 }
 
-/// Hashes all state that determines what the blocks do next, except memory, which has not changed.
-fn state_of<B>(resident: &[Option<Box<Block<B>>>]) -> u64 {
+/// Hashes all state that determines what the blocks do next, except memory that has not changed: warp by warp, so that
+/// a comparison ends at the first one that differs.
+fn parts<B>(resident: &[Option<Box<Block<B>>>]) -> impl Iterator<Item = u64> {
+    resident.iter().flatten().flat_map(|block| {
+        let of_block = hash(&(block.ticket, block.live, &block.barriers, &block.shared));
+        block.warps.iter().map(hash).chain([of_block])
+    })
+}
+
+fn hash(part: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for block in resident.iter().flatten() {
-        (block.ticket, block.live, &block.barriers, &block.warps).hash(&mut hasher);
-    }
+    part.hash(&mut hasher);
     hasher.finish()
 }
 
@@ -114,16 +138,26 @@ fn state_of<B>(resident: &[Option<Box<Block<B>>>]) -> u64 {
 mod tests {
     use super::*;
 
+    /// The rounds in which whole states are compared after a power of two, if every comparison takes all parts.
+    fn compared_wholly(round: u64) -> bool {
+        let offset = round - (1 << round.ilog2());
+        offset > 0 && (offset - 1) * 7 < most_hashed(round, 7)
+    }
+
     #[test]
     fn cycles_of_any_length_are_found_in_a_part_of_the_rounds() {
         for length in 1..=1000 {
-            let found = (CALM..).find(|&round| {
-                let power = 1 << round.ilog2();
-                round - power == length && is_compared(round)
-            });
+            let found = (CALM..).find(|&round| round - (1 << round.ilog2()) == length && compared_wholly(round));
             assert!(found.is_some_and(|round| round <= (2 * SHARE * length + length).max(2 * CALM)), "{length}");
         }
-        let compared = (1 << 14..1 << 15).filter(|&round| is_compared(round)).count();
-        assert_eq!(compared, (1 << 10) + 1);
+        let compared = (1 << 14..1 << 15).filter(|&round| compared_wholly(round)).count();
+        assert_eq!(compared, 1 << 10);
+    }
+
+    #[test]
+    fn large_rounds_are_calm_early() {
+        let calm = |rounds, clock, stored| is_calm(&Watch { rounds, stored, clock: 5, ..Watch::default() }, 5 + clock);
+        assert!(!calm(CALM - 1, LARGE - 1, false) && calm(CALM, 0, false) && !calm(CALM, 0, true));
+        assert!(!calm(CALM_OF_LARGE - 1, 100 * LARGE, false) && calm(CALM_OF_LARGE, LARGE, true));
     }
 }

@@ -153,8 +153,12 @@ fn store<O: Observer, H: Host>(
         shadow.store(&mut scene, registers, access, lanes);
     }
     let lanes = Lanes { access, addresses, mask, spread: &spread };
-    // Stores to a thread's own stack are no evidence of progress.
-    step.warp.wrote |= !matches!(space, Space::Local | Space::Frame);
+    match space {
+        // Stores to a thread's own stack are no evidence of progress.
+        Space::Local | Space::Frame => {}
+        Space::Shared => step.warp.stored = true,
+        _ => step.warp.wrote = true,
+    }
     match space {
         Space::Shared => host.perform(&mut Drain { lanes, registers, sink: step.block.shared.as_mut_slice() }),
         Space::Local | Space::Frame => {

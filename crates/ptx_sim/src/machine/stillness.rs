@@ -19,9 +19,15 @@ pub struct Watch {
     pub epoch: u64,
     /// Number of rounds within the epoch.
     pub rounds: u64,
-    /// Hash of the state at the last round that was a power of two: Brent's algorithm for finding a cycle of any
-    /// length.
-    pub earlier: Option<u64>,
+    /// Value of the worker's clock when the epoch began.
+    pub clock: u64,
+    /// Whether a block has stored to its own `.shared` memory since.
+    pub stored: bool,
+    /// Hashes of the parts of the state at the last round that was a power of two: Brent's algorithm for finding a cycle
+    /// of any length.
+    pub earlier: Vec<u64>,
+    /// Number of parts that were hashed since.
+    pub hashed: u64,
     pub published: bool,
 }
 

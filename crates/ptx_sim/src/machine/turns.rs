@@ -16,6 +16,8 @@ const POLLS: u64 = 16;
 const STILL: u64 = 1;
 /// Number of rounds over the warps after which other blocks run even if this one shows no sign of waiting.
 const ROUNDS: u32 = 64;
+/// The same after `STILL` rounds over all blocks without a change.
+const STILL_ROUNDS: u32 = 8;
 
 impl<O: Observer> Worker<'_, O> {
     /// Creates a block at its first instruction.
@@ -62,7 +64,8 @@ impl<O: Observer> Worker<'_, O> {
     /// # Errors
     /// The stop of an instruction that faults, or of a deadlock.
     pub fn run_block(&mut self, block: &mut Block<O::Block>) -> Result<BlockTurn, Stop> {
-        for _ in 0..ROUNDS {
+        let rounds = if self.watch.rounds >= STILL { STILL_ROUNDS } else { ROUNDS };
+        for _ in 0..rounds {
             let mut progress = false;
             let mut waiting = true;
             let warps = block.warps.len();
@@ -79,10 +82,10 @@ impl<O: Observer> Worker<'_, O> {
                 let mut warp = self.placeholder.take().unwrap_or_default();
                 std::mem::swap(&mut block.warps[index], &mut warp);
                 let before = self.clock;
-                let polls = self.watch.rounds >= STILL && warp.polled && !warp.wrote;
+                let polls = self.watch.rounds >= STILL && warp.waits();
                 let slice = self.schedule.slice(if polls { POLLS } else { SLICE });
                 let turn = self.run_warp(block, &mut warp, slice);
-                self.acted |= warp.wrote;
+                self.note_changes(&warp);
                 progress |= self.clock != before || turn.as_ref().is_ok_and(|turn| *turn == WarpTurn::Done);
                 waiting &= matches!(turn, Ok(WarpTurn::Over { waiting: true }));
                 std::mem::swap(&mut block.warps[index], &mut warp);

@@ -91,10 +91,14 @@ pub struct Warp {
     pub waits_at: Option<u32>,
     /// Whether lanes were released from a join before all had arrived, to let others make progress.
     pub broken: bool,
-    /// Whether the running slice read memory or a clock in a way typical of waiting.
+    /// Whether the running slice, or its last iteration of a loop, read memory or a clock in a way typical of waiting.
     pub polled: bool,
-    /// Whether the running slice changed memory that others can see.
+    /// Whether it changed memory that other blocks can see.
     pub wrote: bool,
+    /// Whether it stored to `.shared` memory of its block.
+    pub stored: bool,
+    /// The slice ends at a jump backwards while it looks like waiting and no more than this is left of it.
+    pub patience: u64,
     /// Number of consecutive full slices without a sign of waiting.
     pub stale: u32,
 }
@@ -124,6 +128,12 @@ impl Warp {
     #[inline]
     pub fn ready(&self) -> Option<usize> {
         self.splits.iter().rposition(|split| split.state == State::Ready)
+    }
+
+    /// Whether the slice that has run looks like waiting: a thread that waits for another one reads memory repeatedly
+    /// and changes nothing.
+    pub fn waits(&self) -> bool {
+        self.polled && !self.wrote && !self.stored
     }
 
     /// Adds a join below `parent`; reuses `parent` if it is at the same place.
