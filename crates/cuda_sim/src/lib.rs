@@ -21,8 +21,8 @@
 //! the schedule), `RUSTWARP_SIM_FUEL` and `RUSTWARP_SIM_TIMEOUT` (limits on the warp instructions and the seconds of a
 //! launch), `RUSTWARP_SIM_ATOMICS` (`source`, `ptx`), `RUSTWARP_SIM_SAME_VALUE` (`report`, `ignore`) and
 //! `RUSTWARP_SIM_VOLATILE` (`strong`, `weak`) (how the race checker interprets atomics without an ordering, writes of
-//! one value, and volatile accesses), `RUSTWARP_SIM_KEEP_GOING` (`1` goes on after a faulty access to memory), `RUSTWARP_SIM_LEAKS` (`1`
-//! reports memory that is never freed), `RUSTWARP_SIM_REPORT` (file to
+//! one value, and volatile accesses), `RUSTWARP_SIM_KEEP_GOING` (`1` goes on after a faulty access to memory),
+//! `RUSTWARP_SIM_LEAKS` (`1` reports memory that is never freed), `RUSTWARP_SIM_REPORT` (file to
 //! which findings are appended as JSON), `RUSTWARP_SIM_LOG` (file, or `-` for the standard error output, for calls that
 //! are not supported) and `RUSTWARP_SIM_TRACE` (`1` logs every call).
 

@@ -1,13 +1,13 @@
 //! The loop over instructions.
 
-use super::block::{Block, WarpTurn};
+use super::block::Block;
 use super::load_store::Carried;
 use super::position::At;
 use super::step::Step;
-use super::warp::{Split, State, Warp};
+use super::warp::{Split, Warp};
 use super::wide_atomics;
 use super::worker::Worker;
-use super::{atomics, barriers, blocked, calls, collectives, control, keep_going, matrix, texture, warpgroup};
+use super::{atomics, barriers, calls, collectives, control, keep_going, matrix, texture, warpgroup};
 use crate::lanes;
 use crate::level::{Host, Task};
 use crate::memory::address;
@@ -15,11 +15,6 @@ use crate::observe::{Observer, Shadow, Site};
 use crate::program::{BarrierKind, Op, Order, Space};
 use crate::registers::Registers;
 use crate::stop::Stop;
-
-/// Number of full slices without a sign of waiting after which other lanes of the warp run anyway.
-const STALE: u32 = 256;
-/// Number of warp instructions after which a slice that looks like waiting ends at the next jump backwards.
-const PATIENCE: u64 = 64;
 
 /// Reason why a split left the loop.
 enum Left {
@@ -57,67 +52,8 @@ impl<O: Observer> Task for Straight<'_, '_, O> {
 }
 
 impl<O: Observer> Worker<'_, O> {
-    /// Runs a warp until its slice is used up or none of its lanes can run.
-    ///
-    /// # Errors
-    /// The stop of an instruction that faults.
-    pub fn run_warp(&mut self, block: &mut Block<O::Block>, warp: &mut Warp, slice: u64) -> Result<WarpTurn, Stop> {
-        let mut fuel = slice;
-        // When nothing changes, slices of one iteration each repeat a state soonest.
-        warp.patience = if self.schedule.calm { slice } else { slice.saturating_sub(PATIENCE) };
-        (warp.polled, warp.wrote, warp.stored) = (false, false, false);
-        loop {
-            let Some(ready) = self.schedule.ready(warp) else {
-                if warp.live == 0 {
-                    return Ok(WarpTurn::Done);
-                }
-                if blocked::unblock(self, block, warp)? {
-                    continue;
-                }
-                return Ok(WarpTurn::Blocked);
-            };
-            let split =
-                if ready + 1 == warp.splits.len() { warp.splits.pop() } else { Some(warp.splits.remove(ready)) };
-            let Some(split) = split else { return Ok(WarpTurn::Blocked) };
-            if self.run_split(block, warp, split, &mut fuel)? {
-                return Ok(self.rotate(warp));
-            }
-        }
-    }
-
-    /// Records what a warp has changed.
-    pub fn note_changes(&mut self, warp: &Warp) {
-        self.acted |= warp.wrote;
-        self.watch.stored |= warp.stored;
-    }
-
-    /// Called when the running split, the last in the list, has used up its slice: if it may be waiting, other lanes of
-    /// the warp run.
-    fn rotate(&mut self, warp: &mut Warp) -> WarpTurn {
-        warp.stale += 1;
-        let waiting = warp.waits();
-        if let Some(split) = warp.splits.last().map(|split| split.join)
-            && self.schedule.once_in(16)
-        {
-            // Lanes are not guaranteed to wait for each other at reconvergence points.
-            let running = warp.splits.pop();
-            warp.release(Some(split));
-            warp.splits.extend(running);
-        }
-        if waiting || warp.stale >= STALE {
-            warp.stale = 0;
-            if let Some(split) = warp.splits.pop() {
-                if !warp.splits.iter().any(|other| other.state == State::Ready) {
-                    warp.release(Some(split.join));
-                }
-                warp.splits.insert(0, split);
-            }
-        }
-        WarpTurn::Over { waiting }
-    }
-
     /// Runs one split until it ends, waits or diverges, or the slice is used up (`true`).
-    fn run_split(
+    pub fn run_split(
         &mut self,
         block: &mut Block<O::Block>,
         warp: &mut Warp,

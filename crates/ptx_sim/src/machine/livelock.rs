@@ -1,10 +1,10 @@
 //! Detection of threads that poll for a change that no thread will make, by a repeated state.
 //!
-//! If a worker runs all its blocks and finds every register, stack, barrier, waiting lane and word of `.shared` memory in
-//! an earlier state, while no other shared memory has changed, it will repeat this forever unless another worker changes
-//! memory. When all workers are in that situation, none will. An *epoch* counts changes: writing memory that other
-//! blocks can access, reading a clock, printing, allocating, and starting or ending a block begin a new epoch, and
-//! repeated states count only within one epoch.
+//! If a worker runs all its blocks and finds every register, stack, barrier, waiting lane and word of `.shared` memory
+//! in an earlier state, while no other shared memory has changed, it will repeat this forever unless another worker
+//! changes memory. When all workers are in that situation, none will. An *epoch* counts changes: writing memory that
+//! other blocks can access, reading a clock, printing, allocating, and starting or ending a block begin a new epoch,
+//! and repeated states count only within one epoch.
 //!
 //! A loop that stores to global memory in every iteration, even the same value, that counts its iterations, or that
 //! reads a clock is not recognised; [`crate::Config::fuel`] ends it.
@@ -19,15 +19,15 @@ use crate::stop::{Diagnostic, Stop, StopKind};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-/// Number of rounds without a change, and without a store to `.shared` memory, before states are compared; fewer if they
-/// took many instructions, as those of hundreds of large blocks do.
+/// Number of rounds without a change, and without a store to `.shared` memory, before states are compared; fewer if
+/// they took many instructions, as those of hundreds of large blocks do.
 const CALM: u64 = 64;
 const CALM_OF_LARGE: u64 = 4;
 const LARGE: u64 = 1 << 20;
 /// How much of the state is hashed between two powers of two of rounds: all of it so many times, or once per `SHARE`
 /// rounds if that is more. To hash the state takes as long as thousands of instructions, and a thread may compute, or
-/// read a word that does not change, for millions of them. A cycle of `n` rounds is found within `2 * SHARE * n` rounds,
-/// and within about `3 * n` if the first parts of two of its states differ.
+/// read a word that does not change, for millions of them. A cycle of `n` rounds is found within `2 * SHARE * n`
+/// rounds, and within about `3 * n` if the first parts of two of its states differ.
 const COMPARED: u64 = 16;
 const SHARE: u64 = 16;
 

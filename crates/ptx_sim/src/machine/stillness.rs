@@ -23,8 +23,8 @@ pub struct Watch {
     pub clock: u64,
     /// Whether a block has stored to its own `.shared` memory since.
     pub stored: bool,
-    /// Hashes of the parts of the state at the last round that was a power of two: Brent's algorithm for finding a cycle
-    /// of any length.
+    /// Hashes of the parts of the state at the last round that was a power of two: Brent's algorithm for finding a
+    /// cycle of any length.
     pub earlier: Vec<u64>,
     /// Number of parts that were hashed since.
     pub hashed: u64,

@@ -1,11 +1,12 @@
-//! Start of a block, and scheduling of its warps.
+//! Start of a block, and scheduling of its warps and of their lanes.
 
 use super::barrier::Barrier;
 use super::block::{BARRIERS, Block, BlockTurn, WarpTurn};
 use super::in_flight::InFlight;
+use super::warp::{State, Warp};
 use super::warpgroup::Groups;
 use super::worker::Worker;
-use super::{barriers, cluster_barrier, completion, stuck};
+use super::{barriers, blocked, cluster_barrier, completion, stuck};
 use crate::observe::{BlockShape, Observer, Shadow};
 use crate::stop::Stop;
 
@@ -18,6 +19,10 @@ const STILL: u64 = 1;
 const ROUNDS: u32 = 64;
 /// The same after `STILL` rounds over all blocks without a change.
 const STILL_ROUNDS: u32 = 8;
+/// Number of full slices without a sign of waiting after which other lanes of the warp run anyway.
+const STALE: u32 = 256;
+/// Number of warp instructions after which a slice that looks like waiting ends at the next jump backwards.
+const PATIENCE: u64 = 64;
 
 impl<O: Observer> Worker<'_, O> {
     /// Creates a block at its first instruction.
@@ -122,5 +127,64 @@ impl<O: Observer> Worker<'_, O> {
         block.warps[index as usize].reset();
         cluster_barrier::settle(self, block, None);
         barriers::after_exit(self, block);
+    }
+
+    /// Runs a warp until its slice is used up or none of its lanes can run.
+    ///
+    /// # Errors
+    /// The stop of an instruction that faults.
+    pub fn run_warp(&mut self, block: &mut Block<O::Block>, warp: &mut Warp, slice: u64) -> Result<WarpTurn, Stop> {
+        let mut fuel = slice;
+        // When nothing changes, slices of one iteration each repeat a state soonest.
+        warp.patience = if self.schedule.calm { slice } else { slice.saturating_sub(PATIENCE) };
+        (warp.polled, warp.wrote, warp.stored) = (false, false, false);
+        loop {
+            let Some(ready) = self.schedule.ready(warp) else {
+                if warp.live == 0 {
+                    return Ok(WarpTurn::Done);
+                }
+                if blocked::unblock(self, block, warp)? {
+                    continue;
+                }
+                return Ok(WarpTurn::Blocked);
+            };
+            let split =
+                if ready + 1 == warp.splits.len() { warp.splits.pop() } else { Some(warp.splits.remove(ready)) };
+            let Some(split) = split else { return Ok(WarpTurn::Blocked) };
+            if self.run_split(block, warp, split, &mut fuel)? {
+                return Ok(self.rotate(warp));
+            }
+        }
+    }
+
+    /// Records what a warp has changed.
+    pub fn note_changes(&mut self, warp: &Warp) {
+        self.acted |= warp.wrote;
+        self.watch.stored |= warp.stored;
+    }
+
+    /// Called when the running split, the last in the list, has used up its slice: if it may be waiting, other lanes of
+    /// the warp run.
+    fn rotate(&mut self, warp: &mut Warp) -> WarpTurn {
+        warp.stale += 1;
+        let waiting = warp.waits();
+        if let Some(split) = warp.splits.last().map(|split| split.join)
+            && self.schedule.once_in(16)
+        {
+            // Lanes are not guaranteed to wait for each other at reconvergence points.
+            let running = warp.splits.pop();
+            warp.release(Some(split));
+            warp.splits.extend(running);
+        }
+        if waiting || warp.stale >= STALE {
+            warp.stale = 0;
+            if let Some(split) = warp.splits.pop() {
+                if !warp.splits.iter().any(|other| other.state == State::Ready) {
+                    warp.release(Some(split.join));
+                }
+                warp.splits.insert(0, split);
+            }
+        }
+        WarpTurn::Over { waiting }
     }
 }
