@@ -10,7 +10,7 @@ unpack() {
     tar -xJf "$here/packed.tar.xz" -C "$here"
     touch "$here/unpacked"
 }
-(flock 9; unpack) 9> "$here/.lock"
+[ "$here/unpacked" -nt "$here/packed.tar.xz" ] || (flock 9; unpack) 9> "$here/.lock"
 export RUSTWARP_PTX_DIR="${RUSTWARP_PTX_DIR:-$here/ptx}"
 
 usage() {

@@ -152,7 +152,7 @@ impl<O: Observer> Worker<'_, O> {
                 if ready + 1 == warp.splits.len() { warp.splits.pop() } else { Some(warp.splits.remove(ready)) };
             let Some(split) = split else { return Ok(WarpTurn::Blocked) };
             if self.run_split(block, warp, split, &mut fuel)? {
-                return Ok(self.rotate(warp));
+                return Ok(self.rotate(warp, fuel == 0));
             }
         }
     }
@@ -163,11 +163,13 @@ impl<O: Observer> Worker<'_, O> {
         self.watch.stored |= warp.stored;
     }
 
-    /// Called when the running split, the last in the list, has used up its slice: if it may be waiting, other lanes of
-    /// the warp run.
-    fn rotate(&mut self, warp: &mut Warp) -> WarpTurn {
+    /// Called when the running split, the last in the list, has used up its slice, or (not `whole`) its patience: if it
+    /// may be waiting, other lanes of the warp run. Lanes that wait for it at a join do so only after a whole slice, or
+    /// where nothing else moves, since the warp stays divided then.
+    fn rotate(&mut self, warp: &mut Warp, whole: bool) -> WarpTurn {
         warp.stale += 1;
         let waiting = warp.waits();
+        let long = whole || self.watch.rounds >= STILL || u64::from(warp.stale) * PATIENCE >= SLICE;
         if let Some(split) = warp.splits.last().map(|split| split.join)
             && self.schedule.once_in(16)
         {
@@ -177,9 +179,11 @@ impl<O: Observer> Worker<'_, O> {
             warp.splits.extend(running);
         }
         if waiting || warp.stale >= STALE {
-            warp.stale = 0;
+            if long {
+                warp.stale = 0;
+            }
             if let Some(split) = warp.splits.pop() {
-                if !warp.splits.iter().any(|other| other.state == State::Ready) {
+                if long && !warp.splits.iter().any(|other| other.state == State::Ready) {
                     warp.release(Some(split.join));
                 }
                 warp.splits.insert(0, split);

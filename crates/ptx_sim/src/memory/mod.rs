@@ -244,6 +244,13 @@ impl Memory {
         self.read().list.iter().filter(|allocation| allocation.storage.is_some()).for_each(show);
     }
 
+    /// Returns the bytes of all live allocations.
+    pub fn live_bytes(&self) -> u64 {
+        let mut bytes = 0_u64;
+        self.each_live(|allocation| bytes = bytes.saturating_add(allocation.size));
+        bytes
+    }
+
     /// Calls `show` for the live allocations with a byte in a range of addresses, in the order of their addresses.
     pub fn each_live_in(&self, range: &Range<u64>, show: impl FnMut(&Allocation)) {
         let table = self.read();

@@ -3,33 +3,56 @@
 use super::layout::reachable;
 use super::uses::is_read;
 use super::{
-    Async, Atomic, AtomicOperation, Callee, Function, Inst, Kind, Op, Order, Program, Space, Texture, TextureKind,
+    Async, Atomic, AtomicOperation, Callee, Function, Inst, Kind, Op, Order, Program, Scope, Space, TextureKind,
 };
 use crate::registers::NO_SLOT;
 
-/// Whether no instruction that a kernel may execute can show a block what other blocks have done, unless they race: it
-/// reads global memory by ordinary loads only, drops the results of its atomics, whose sums are the same in every
-/// order, and reads no clock. Blocks of such a kernel do the same in every schedule.
+/// Whether no instruction that a kernel may execute can show a block what other blocks have done, unless they race, or
+/// a warp what others of its block are doing at the time. It reads global memory by ordinary loads only; it drops the
+/// results of its atomics in global memory, which are one operation on integers, so that their order does not matter;
+/// it waits in shared memory for nothing but barriers; it reads no clock. Blocks of such a kernel do the same in every
+/// schedule.
 pub fn blocks_are_independent(program: &Program, entry: u32) -> bool {
-    reachable(program, entry).into_iter().all(|index| {
+    let mut sums = None;
+    let mut fences = false;
+    for index in reachable(program, entry) {
         let Some(function) = program.functions.get(index as usize) else { return false };
-        match function.kind {
-            Kind::Extern => function.name == "__assertfail",
-            _ => function.code.iter().all(|inst| is_independent(program, function, inst)),
+        if function.kind == Kind::Extern && function.name != "__assertfail" {
+            return false;
         }
-    })
+        for inst in &function.code {
+            fences |= matches!(inst.op, Op::Fence(_, scope) if scope != Scope::Cta);
+            match &inst.op {
+                Op::Atomic(atomic) => {
+                    let Some(sum) = commutes(program, function, inst, atomic) else { return false };
+                    let is_global = atomic.space != Space::Shared;
+                    if is_global && *sums.get_or_insert(sum) != sum {
+                        return false;
+                    }
+                }
+                op if !is_independent(op) => return false,
+                _ => {}
+            }
+        }
+    }
+    // A fence would make the atomics order other accesses, or not, as the blocks happen to run.
+    sums.is_none() || !fences
 }
 
-fn is_independent(program: &Program, function: &Function, inst: &Inst) -> bool {
-    match &inst.op {
-        Op::Load(access) | Op::Store(access) => access.order == Order::Weak || of_the_block(access.space),
-        Op::Atomic(atomic) => of_the_block(atomic.space) || only_adds(program, function, inst, atomic),
-        Op::AtomicVector(parts) => parts.iter().all(|atomic| of_the_block(atomic.space)),
-        Op::AtomicWide(halves) => halves.iter().all(|atomic| of_the_block(atomic.space)),
+/// Whether an instruction other than an atomic is as [`blocks_are_independent`] requires.
+fn is_independent(op: &Op) -> bool {
+    match op {
+        Op::Load(access) => access.order == Order::Weak,
+        Op::Store(access) => access.order == Order::Weak || access.space == Space::Shared,
         Op::Async(operation) => is_local(operation),
-        Op::Texture(texture) => !is_surface(texture),
-        Op::ReadTimer { .. } | Op::Nanosleep | Op::Unsupported(_) => false,
+        Op::Texture(texture) => matches!(texture.kind, TextureKind::Query(_)),
         Op::Call { callee, .. } => matches!(callee, Callee::Direct(_)),
+        Op::Atomic(_)
+        | Op::AtomicVector(_)
+        | Op::AtomicWide(_)
+        | Op::ReadTimer { .. }
+        | Op::Nanosleep
+        | Op::Unsupported(_) => false,
         Op::Pure(..)
         | Op::Discard { .. }
         | Op::Fence(..)
@@ -51,38 +74,33 @@ fn is_independent(program: &Program, function: &Function, inst: &Inst) -> bool {
     }
 }
 
-/// Whether other blocks have no access to a state space, without clusters.
-fn of_the_block(space: Space) -> bool {
-    matches!(space, Space::Shared | Space::Local | Space::Frame | Space::Param | Space::Const)
-}
-
-/// Whether an atomic is one of integers whose order does not matter, and its result is not used.
-fn only_adds(program: &Program, function: &Function, inst: &Inst, atomic: &Atomic) -> bool {
+/// The operation and the type of an atomic whose result is not used and whose order among its like does not matter:
+/// relaxed, and of integers.
+fn commutes<'a>(
+    program: &'a Program,
+    function: &Function,
+    inst: &Inst,
+    atomic: &Atomic,
+) -> Option<(AtomicOperation, &'a str)> {
     use AtomicOperation::{Add, And, Max, Min, Or, Xor};
-    let name = program.opcodes.get(inst.opcode as usize).map_or("", String::as_str);
-    let of_integers = name.rsplit('.').next().is_some_and(|kind| kind.starts_with(['s', 'u', 'b']));
-    let in_any_order = matches!(atomic.operation, Add | And | Max | Min | Or | Xor);
+    let kind = program.opcodes.get(inst.opcode as usize)?.rsplit('.').next()?;
+    let of_integers = kind.starts_with(['s', 'u', 'b']) && !kind.starts_with("bf");
+    let in_any_order = matches!(atomic.operation, Add | And | Max | Min | Or | Xor) && atomic.order == Order::Relaxed;
     let is_used = atomic.destination.is_some_and(|slot| slot != NO_SLOT && is_read(function, slot));
-    of_integers && in_any_order && !is_used
+    (of_integers && in_any_order && !is_used).then_some((atomic.operation, kind))
 }
 
-/// Whether an asynchronous instruction only reads global memory, and signals within the block.
+/// Whether an asynchronous instruction is a copy of a thread's own, by `cp.async`. The race checker does not see what
+/// bulk copies read in global memory.
 fn is_local(operation: &Async) -> bool {
     match operation {
-        Async::Copy { .. }
-        | Async::Commit(_)
-        | Async::Wait { .. }
+        Async::Copy { .. } | Async::Commit(_) | Async::Wait { .. } | Async::ProxyFence => true,
+        Async::Bulk { .. }
+        | Async::Tensor { .. }
         | Async::ArriveAfterCopies { .. }
         | Async::Mbarrier { .. }
         | Async::PendingCount(..)
-        | Async::ProxyFence => true,
-        Async::Bulk { to: (space, _), multicast, reduce, .. } => {
-            *space == Space::Shared && multicast.is_none() && reduce.is_none()
-        }
-        Async::Tensor { mbarrier, multicast, reduce, .. } => {
-            mbarrier.is_some() && multicast.is_none() && reduce.is_none()
-        }
-        Async::Remote { .. }
+        | Async::Remote { .. }
         | Async::Mapa { .. }
         | Async::Rank { .. }
         | Async::ClusterArrive { .. }
@@ -91,10 +109,6 @@ fn is_local(operation: &Async) -> bool {
         | Async::CopyMap { .. }
         | Async::AcquireMap(_) => false,
     }
-}
-
-fn is_surface(texture: &Texture) -> bool {
-    matches!(texture.kind, TextureKind::Load { .. } | TextureKind::Store { .. })
 }
 
 #[cfg(test)]
@@ -114,25 +128,39 @@ mod tests {
 
     #[test]
     fn ordinary_accesses_show_no_order() {
-        assert!(independent("ld.global.b32 %r1, [%rd1];\nst.global.b32 [%rd1], %r1;\nbar.sync 0;"));
+        assert!(independent("ld.global.b32 %r1, [%rd1];\nst.global.b32 [%rd1], %r1;\nbar.sync 0;\nfence.acq_rel.gpu;"));
         assert!(independent(
-            "ld.volatile.shared.b32 %r1, [s];\natom.shared.add.u32 %r2, [s], %r1;\nst.b32 [%rd1], %r2;"
+            "red.global.add.u32 [%rd1], %r1;\natom.global.add.u32 %r2, [%rd2], %r1;\nfence.acq_rel.cta;"
         ));
-        assert!(independent(
-            "red.global.add.u32 [%rd1], %r1;\natom.global.max.s32 %r2, [%rd1], %r1;\nfence.acq_rel.gpu;"
-        ));
+        assert!(independent("red.shared.max.s32 [s], %r1;\nred.shared.add.u32 [s], %r1;"));
         assert!(independent("cp.async.ca.shared.global [s], [%rd1], 4;\ncp.async.wait_all;"));
     }
 
     #[test]
     fn what_observes_other_blocks_does() {
-        assert!(!independent("ld.volatile.global.b32 %r1, [%rd1];"));
-        assert!(!independent("ld.acquire.gpu.b32 %r1, [%rd1];"));
-        assert!(!independent("atom.global.add.u32 %r1, [%rd1], 1;\nst.global.b32 [%rd2], %r1;"));
-        assert!(!independent("red.global.add.f32 [%rd1], %f1;"));
-        assert!(!independent("atom.global.exch.b32 %r1, [%rd1], 1;"));
-        assert!(!independent("mov.u32 %r1, %clock;"));
-        assert!(!independent("cp.async.bulk.global.shared::cta.bulk_group [%rd1], [s], 16;"));
-        assert!(!independent("call (%r1), %rd1, (), p;\np: .callprototype (.param .b32 r) _ ();"));
+        for statements in [
+            "ld.volatile.global.b32 %r1, [%rd1];",
+            "ld.acquire.gpu.b32 %r1, [%rd1];",
+            "atom.global.add.u32 %r1, [%rd1], 1;\nst.global.b32 [%rd2], %r1;",
+            "red.global.add.f32 [%rd1], %f1;",
+            "red.global.add.noftz.bf16x2 [%rd1], %r1;",
+            "red.global.add.u32 [%rd1], 5;\nred.global.max.u32 [%rd1], 3;",
+            "red.global.max.s32 [%rd1], 5;\nred.global.max.u32 [%rd1], 3;",
+            "red.global.add.u32 [%rd1], 5;\nfence.acq_rel.gpu;",
+            "red.release.gpu.global.add.u32 [%rd1], 5;",
+            "atom.global.exch.b32 %r1, [%rd1], 1;",
+            "mov.u32 %r1, %clock;",
+            "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [s], 16;",
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%rd1], 16, [s];",
+            "call (%r1), %rd1, (), p;\np: .callprototype (.param .b32 r) _ ();",
+        ] {
+            assert!(!independent(statements), "{statements}");
+        }
+    }
+
+    #[test]
+    fn what_observes_other_warps_does() {
+        assert!(!independent("ld.volatile.shared.b32 %r1, [s];"));
+        assert!(!independent("atom.shared.cas.b32 %r1, [s], 0, 1;\nst.global.b32 [%rd1], %r1;"));
     }
 }

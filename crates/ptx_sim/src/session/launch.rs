@@ -16,7 +16,7 @@ use crate::stop::{Finding, Stop};
 use crate::trace::{Traced, Tracing};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Results of the observers of a launch.
 #[derive(Default)]
@@ -49,16 +49,19 @@ impl Machine {
         let inspect = checks.uninit || checks.overflow;
         let plans = if inspect { loaded.plans(program, checks.overflow) } else { Arc::default() };
         let may_divide = checks.race && divides(&self.config, launch, placed.cluster);
-        let divided = may_divide && !loaded.in_one.contains(&entry) && blocks_are_independent(program, entry);
+        let divided = may_divide
+            && self.memory.live_bytes() <= self.config.host_bytes / 8
+            && !loaded.in_one.contains(&entry)
+            && blocks_are_independent(program, entry);
+        let deadline = self.config.timeout.and_then(|time| Some((Instant::now().checked_add(time)?, time)));
         let run = |workers: usize, attempt: Option<&Attempt<'_>>| {
-            let setup = setup(&self.config, workers);
+            let setup = setup(&self.config, workers, deadline);
             let kernel = Kernel { program, entry, module: &loaded.module, layout: layout.clone() };
             let context = Context { workspace, ..Context::new(kernel, launch, placed, &self.memory, &setup) };
             run(&self.config, &context, &plans, attempt)
         };
         if divided {
             let attempt = Attempt::new(&self.memory);
-            let done = self.config.progress.as_deref().map(|progress| (progress, progress.load(Relaxed)));
             let result = run(self.config.workers, Some(&attempt));
             let is_over = match &result {
                 Ok(report) => report.findings.is_empty() && !attempt.failed(),
@@ -67,8 +70,10 @@ impl Machine {
             if is_over {
                 return result;
             }
-            attempt.take_back();
-            done.into_iter().for_each(|(progress, before)| progress.store(before, Relaxed));
+            let ended = attempt.take_back();
+            if let Some(progress) = &self.config.progress {
+                progress.fetch_sub(ended, Relaxed);
+            }
             loaded.in_one.insert(entry);
         }
         // The race checker of a worker sees the accesses of its own blocks alone.
@@ -153,14 +158,14 @@ impl super::Loaded {
 }
 
 /// Returns the part of the configuration that the machine reads.
-fn setup(config: &Config, workers: usize) -> Setup {
+fn setup(config: &Config, workers: usize, deadline: Option<(Instant, Duration)>) -> Setup {
     Setup {
         level: config.level,
         workers,
         profile: config.profile.clone(),
         seed: config.seed,
         fuel: config.fuel,
-        deadline: config.timeout.and_then(|time| Some((Instant::now().checked_add(time)?, time))),
+        deadline,
         keep_going: config.keep_going,
         host_bytes: config.host_bytes,
         progress: config.progress.clone(),

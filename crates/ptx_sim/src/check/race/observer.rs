@@ -13,6 +13,7 @@ use crate::level::Host;
 use crate::memory::address::GLOBAL;
 use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Peek, Range, Site, Touch, Variable, no_shadow};
 use crate::program::{Order, Scope, Space};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Upper bound on the shared memory of a block, in bytes.
 const MOST_SHARED: u64 = 1 << 24;
@@ -48,6 +49,9 @@ impl Observer for Race<'_> {
     }
 
     fn end(&mut self, index: usize) {
+        if let Some(attempt) = self.attempt {
+            attempt.ended.fetch_add(1, Relaxed);
+        }
         if let Some(block) = self.blocks[index].take() {
             let ticket = u64::from(block.home.block);
             self.tickets.remove(&ticket);

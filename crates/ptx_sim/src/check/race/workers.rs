@@ -13,18 +13,20 @@ use super::shadow::{PAGE_BYTES, Page, Shadow};
 use super::view::Reach;
 use crate::memory::{Memory, Undo};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// A launch on several workers that can be taken back.
 #[derive(Debug)]
 pub(crate) struct Attempt<'a> {
     pub(super) undo: Undo<'a>,
     failed: AtomicBool,
+    /// Number of blocks that have ended.
+    pub(super) ended: AtomicU64,
 }
 
 impl<'a> Attempt<'a> {
     pub fn new(memory: &'a Memory) -> Self {
-        Self { undo: Undo::new(memory), failed: AtomicBool::new(false) }
+        Self { undo: Undo::new(memory), failed: AtomicBool::new(false), ended: AtomicU64::new(0) }
     }
 
     /// Whether blocks of different workers may have raced.
@@ -32,9 +34,10 @@ impl<'a> Attempt<'a> {
         self.failed.load(Relaxed)
     }
 
-    /// Gives device memory the contents from before the launch.
-    pub fn take_back(self) {
+    /// Gives device memory the contents from before the launch, and returns the number of blocks that had ended.
+    pub fn take_back(self) -> u64 {
         self.undo.restore();
+        self.ended.into_inner()
     }
 
     /// Adds the accesses of a worker to those of others.
