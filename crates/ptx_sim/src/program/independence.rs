@@ -130,7 +130,7 @@ mod tests {
     fn ordinary_accesses_show_no_order() {
         assert!(independent("ld.global.b32 %r1, [%rd1];\nst.global.b32 [%rd1], %r1;\nbar.sync 0;\nfence.acq_rel.gpu;"));
         assert!(independent(
-            "red.global.add.u32 [%rd1], %r1;\natom.global.add.u32 %r2, [%rd2], %r1;\nfence.acq_rel.cta;"
+            "red.global.add.u32 [%rd1], %r1;\natom.global.add.u32 %r2, [%rd1], %r1;\nfence.acq_rel.cta;"
         ));
         assert!(independent("red.shared.max.s32 [s], %r1;\nred.shared.add.u32 [s], %r1;"));
         assert!(independent("cp.async.ca.shared.global [s], [%rd1], 4;\ncp.async.wait_all;"));
