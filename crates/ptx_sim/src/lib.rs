@@ -127,9 +127,9 @@
 //! print at most 64 MiB.
 //!
 //! Threads that only poll for a change that never happens are recognised by a repeated state, and stopped as a
-//! livelock. An endless loop that stores to global memory, counts its iterations or reads a clock cannot be told from a
-//! slow one: it ends only at [`Config::fuel`] or [`Config::timeout`]. `%clock` and `%globaltimer` count the warp
-//! instructions of one worker, not time.
+//! livelock. An endless loop that stores to global memory, counts its iterations or reads a clock cannot be
+//! distinguished from a slow one: it ends only at [`Config::fuel`] or [`Config::timeout`]. `%clock` and
+//! `%globaltimer` count the warp instructions of one worker, not time.
 //! Stores are visible to other threads at once, and in order on an x86-64 host, so a missing fence does not
 //! affect a program's results; only [`Checks::race`] detects it. (Memory is accessed by relaxed atomics of the host.
 //! With several workers on a host that reorders stores, such as 64-bit Arm, a program that passes data by flag and

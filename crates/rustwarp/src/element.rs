@@ -150,6 +150,11 @@ pub trait Summand: Scalar {
     type Entry: kernels_gpu::number::Entry<Sum = Self::Sum>;
 }
 
+/// Checks, in a constant, that memory of `T` is memory of `Bits` too: elements of 16 bits are integers to the kernels.
+pub(crate) const fn require_layout<T, Bits>() {
+    assert!(size_of::<T>() == size_of::<Bits>() && align_of::<T>() >= align_of::<Bits>());
+}
+
 /// Element types that kernels are instantiated for, on the host.
 pub trait Element: kernels_gpu::number::Number + Summand<Sum = Self> {
     /// The nearest float; for an integer type the low bits of the value, as wrapping arithmetic gives them.

@@ -12,7 +12,7 @@
 use crate::backend::{DeviceInfo, Handle, Memory, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
-use crate::element::{Element, Scalar};
+use crate::element::{Element, Scalar, require_layout};
 use crate::error::{Error, Result};
 use crate::launch::{Launch, require_grid};
 use crate::matmul::elements;
@@ -20,7 +20,6 @@ use crate::ptx::library;
 use cuda_std::launch::Slice;
 use cuda_std::math::Float;
 use kernels_gpu::matvec::{ALIGNED, Bf16, Entry, F16, SHIFTED, SINGLE, STREAMED, best, columns};
-use std::alloc::Layout;
 
 /// Sizes and storage of a matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -201,11 +200,7 @@ impl<T: Operand, H: Handle> Plan<T, H> {
         product.require_output(device, rows, &[matrix.span(), vector.span()])?;
         let mode = self.mode(matrix.address(), vector.address());
         let Config { grid, lanes, pieces, piece, .. } = self.configs[usize::from(mode == SINGLE)];
-        const {
-            use kernels_gpu::number::Entry;
-            let of_entry = Layout::new::<<T::Entry as Entry>::Bits>();
-            assert!(size_of::<T>() == of_entry.size() && align_of::<T>() >= of_entry.align());
-        }
+        const { require_layout::<T, <T::Entry as kernels_gpu::number::Entry>::Bits>() };
         // SAFETY: the memory lives as long as the views, which the launch borrows; entries of 16 bits are taken as
         // integers of the same layout.
         let (a, x) = unsafe { (Slice::new(matrix.address(), rows * columns), Slice::new(vector.address(), columns)) };

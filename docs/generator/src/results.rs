@@ -105,7 +105,7 @@ fn verified(path: &Path) -> Result<Vec<Row>> {
 /// # Errors
 /// Fails if the folder cannot be read.
 pub fn newest() -> Result<Option<PathBuf>> {
-    Ok(csv_files()?.into_iter().filter(|path| path.to_string_lossy().ends_with("-ladders.csv")).max())
+    newest_of("-ladders.csv")
 }
 
 /// The newest measurements of `best` and of the vendor's libraries over many sizes, with their file.
@@ -113,15 +113,15 @@ pub fn newest() -> Result<Option<PathBuf>> {
 /// # Errors
 /// Fails if the file cannot be read, or contains a wrong result.
 pub fn sizes() -> Result<Option<(PathBuf, Vec<Row>)>> {
-    let newest = csv_files()?.into_iter().filter(|path| path.to_string_lossy().ends_with("-sizes.csv")).max();
-    newest.map(|path| verified(&path).map(|rows| (path, rows))).transpose()
+    newest_of("-sizes.csv")?.map(|path| verified(&path).map(|rows| (path, rows))).transpose()
 }
 
-fn csv_files() -> Result<Vec<PathBuf>> {
+/// The newest file whose name ends so; names start with a date.
+fn newest_of(ending: &str) -> Result<Option<PathBuf>> {
     let folder = Path::new("docs/results/h200");
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let paths: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
-    Ok(paths.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "csv")).collect())
+    Ok(paths.into_iter().filter(|path| path.to_string_lossy().ends_with(ending)).max())
 }
 
 /// Measurements in the documents that the ladders are taken from, each on its own machine.

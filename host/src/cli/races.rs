@@ -38,23 +38,10 @@ impl Options {
 
     /// The variables by which the driver's library takes the options that are given, with their values.
     pub fn variables(self) -> [(&'static str, Option<String>); 3] {
-        let atomics = self.atomics.map(|atomics| match atomics {
-            Atomics::Source => "source",
-            Atomics::Ptx => "ptx",
-            _ => "auto",
-        });
-        let same_value = self.same_value.map(|same_value| match same_value {
-            SameValue::Ignore => "ignore",
-            _ => "report",
-        });
-        let volatile = self.volatile.map(|volatile| match volatile {
-            Volatile::Weak => "weak",
-            _ => "strong",
-        });
         [
-            ("RUSTWARP_SIM_ATOMICS", atomics.map(str::to_owned)),
-            ("RUSTWARP_SIM_SAME_VALUE", same_value.map(str::to_owned)),
-            ("RUSTWARP_SIM_VOLATILE", volatile.map(str::to_owned)),
+            ("RUSTWARP_SIM_ATOMICS", self.atomics.map(|atomics| atomics.to_string())),
+            ("RUSTWARP_SIM_SAME_VALUE", self.same_value.map(|same_value| same_value.to_string())),
+            ("RUSTWARP_SIM_VOLATILE", self.volatile.map(|volatile| volatile.to_string())),
         ]
     }
 }

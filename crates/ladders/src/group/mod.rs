@@ -71,7 +71,7 @@ pub fn solver(family: &Family) -> Result<&'static Solver> {
 /// [`Error::Usage`] with the types, or with what to do about one that single devices have kernels for.
 pub fn require_kernel(family: &Family, dtype: Dtype) -> Result<()> {
     family.require_kernel(dtype)?;
-    let is_missing = family.name == reduce::FAMILY.name && !Dtype::NUMBERS.contains(&dtype);
+    let is_missing = family.name == reduce::FAMILY.name && !reduce::IN_PARTS.contains(&dtype);
     if is_missing { Err(solvers::no_kernel(family.name, dtype)) } else { Ok(()) }
 }
 

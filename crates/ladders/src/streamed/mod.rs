@@ -79,7 +79,7 @@ pub fn writes(family: &Family) -> bool {
 
 /// The types that the family reads in chunks.
 fn dtypes(family: &Family) -> &'static [Dtype] {
-    if family.name == reduce::FAMILY.name { Dtype::NUMBERS } else { family.dtypes }
+    if family.name == reduce::FAMILY.name { reduce::IN_PARTS } else { family.dtypes }
 }
 
 fn no_kernel(family: &Family, dtype: Dtype) -> Error {

@@ -69,11 +69,9 @@ pub fn different_bytes(addresses: &[u64; LANES], mask: u32, bytes: u32, spread: 
         if (spread.high - spread.low) >> shift < 64 {
             return size * u64::from(marked(addresses, mask, spread.low, shift).count_ones());
         }
-        if mask == u32::MAX {
-            return size * different_in_runs(addresses);
-        }
     }
-    different_bytes_of_any(addresses, mask, size)
+    let lanes = if mask == u32::MAX { starts_of_runs(addresses) } else { mask };
+    different_bytes_of_any(addresses, lanes, size)
 }
 
 /// Returns a bit for each of 64 pieces of 1 << `shift` bytes from that of `low` on: whether a lane's address is there.
@@ -87,29 +85,10 @@ fn marked(addresses: &[u64; LANES], mask: u32, low: u64, shift: u32) -> u64 {
     seen
 }
 
-/// Returns the number of different addresses. Neighbouring lanes often have the same.
+/// Returns the lanes whose address is not that of the lane before: neighbouring lanes often have the same.
 #[inline(always)]
-fn different_in_runs(addresses: &[u64; LANES]) -> u64 {
-    let mut starts = 1_u32;
-    for lane in 1..LANES {
-        starts |= u32::from(addresses[lane] != addresses[lane - 1]) << lane;
-    }
-    different_of(addresses, starts)
-}
-
-/// Returns the number of different addresses of some lanes.
-#[inline(never)]
-fn different_of(addresses: &[u64; LANES], lanes: u32) -> u64 {
-    let (mut found, mut count) = ([0; LANES], 0);
-    crate::lanes::each(lanes, |lane| {
-        found[count] = addresses[lane];
-        count += 1;
-    });
-    let found = &mut found[..count];
-    if !found.is_sorted() {
-        found.sort_unstable();
-    }
-    1 + found.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64
+fn starts_of_runs(addresses: &[u64; LANES]) -> u32 {
+    (1..LANES).fold(1, |starts, lane| starts | u32::from(addresses[lane] != addresses[lane - 1]) << lane)
 }
 
 #[inline(never)]

@@ -1,7 +1,7 @@
 //! State that all workers of a launch share.
 
 use super::budget::Budget;
-use super::launch::{Launch, Setup};
+use super::launch::{Launch, Setup, most_workers};
 use super::module::Module;
 use super::stillness::Stillness;
 use super::validate::Placed;
@@ -185,11 +185,7 @@ impl<'a> Context<'a> {
 
     /// Returns the number of host threads that the launch uses.
     pub fn workers(&self) -> u64 {
-        let wanted = match self.setup.workers {
-            _ if self.setup.seed.is_some() => 1,
-            0 => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
-            workers => workers,
-        };
+        let wanted = most_workers(self.setup.workers, self.setup.seed);
         (wanted as u64).min(self.blocks / self.cluster_blocks).max(1)
     }
 

@@ -31,6 +31,15 @@ pub struct Launch<'a> {
     pub cooperative: bool,
 }
 
+/// Returns the most host threads that a launch uses, with that setting (0 for all cores) and seed.
+pub fn most_workers(setting: usize, seed: Option<u64>) -> usize {
+    match setting {
+        _ if seed.is_some() => 1,
+        0 => std::thread::available_parallelism().map_or(1, |cores| cores.get()),
+        workers => workers,
+    }
+}
+
 /// Settings of the machine for a launch.
 #[derive(Clone, Debug)]
 pub struct Setup {

@@ -24,10 +24,11 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 const CALM: u64 = 64;
 const CALM_OF_LARGE: u64 = 4;
 const LARGE: u64 = 1 << 20;
-/// How much of the state is hashed between two powers of two of rounds: all of it so many times, or once per `SHARE`
-/// rounds if that is more. To hash the state takes as long as thousands of instructions, and a thread may compute, or
-/// read a word that does not change, for millions of them. A cycle of `n` rounds is found within `2 * SHARE * n`
-/// rounds, and within about `3 * n` if the first parts of two of its states differ.
+/// Limit on the hashing between a round that is a power of two and the next such round: the whole state is hashed at
+/// most `COMPARED` times, or once for every `SHARE` rounds if that is more. To hash the state takes as long as
+/// thousands of instructions, and a thread may compute, or read a word that does not change, for millions of them. A
+/// cycle of `n` rounds is found within `2 * SHARE * n` rounds, and within about `3 * n` if the first parts of two of
+/// its states differ.
 const COMPARED: u64 = 16;
 const SHARE: u64 = 16;
 

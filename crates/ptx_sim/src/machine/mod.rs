@@ -67,7 +67,7 @@ mod worker;
 pub(crate) use context::{Context, Kernel};
 pub(crate) use grid::run;
 pub use launch::Launch;
-pub(crate) use launch::Setup;
+pub(crate) use launch::{Setup, most_workers};
 pub(crate) use module::Module;
 pub(crate) use texture::handle as texture_handle;
 pub(crate) use validate::launch as validate;

@@ -87,10 +87,7 @@ const WORTH: u64 = if cfg!(test) { 1 } else { 1 << 14 };
 /// Whether the configuration and the shape of a launch allow that workers check its blocks for races separately.
 fn divides(config: &Config, launch: &Launch<'_>, cluster: [u32; 3]) -> bool {
     let product = |shape: [u32; 3]| shape.iter().map(|&n| u64::from(n)).product::<u64>();
-    let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
-    let workers = if config.workers == 0 { cores() } else { config.workers };
-    workers > 1
-        && config.seed.is_none()
+    machine::most_workers(config.workers, config.seed) > 1
         && config.trace.is_none()
         && !launch.cooperative
         && product(cluster) == 1

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 pub use ptx_sim::check::{CHECKERS, Checker, Code, Severity, code};
+use std::fmt;
 use std::time::Duration;
 
 /// The device to use.
@@ -93,6 +94,15 @@ impl std::str::FromStr for SameValue {
     }
 }
 
+impl fmt::Display for SameValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Report => "report",
+            Self::Ignore => "ignore",
+        })
+    }
+}
+
 /// How the race checker interprets volatile accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -115,6 +125,15 @@ impl std::str::FromStr for Volatile {
                 "unknown interpretation of volatile accesses `{text}`; expected `strong` or `weak`"
             ))),
         }
+    }
+}
+
+impl fmt::Display for Volatile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Strong => "strong",
+            Self::Weak => "weak",
+        })
     }
 }
 
@@ -143,6 +162,16 @@ impl std::str::FromStr for Atomics {
                 "unknown interpretation of atomics `{text}`; expected `auto`, `source` or `ptx`"
             ))),
         }
+    }
+}
+
+impl fmt::Display for Atomics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Source => "source",
+            Self::Ptx => "ptx",
+        })
     }
 }
 

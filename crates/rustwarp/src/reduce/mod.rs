@@ -14,14 +14,13 @@
 
 use crate::backend::{DeviceInfo, Handle, Memory, View, ViewMut};
 use crate::device::{Device, VALUE};
-use crate::element::Summand;
+use crate::element::{Summand, require_layout};
 use crate::error::Result;
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use crate::pending::Pending;
 use crate::ptx::library;
 use cuda_std::launch::Slice;
 use kernels_gpu::reduce::best;
-use std::alloc::Layout;
 use std::marker::PhantomData;
 
 mod arg;
@@ -152,11 +151,7 @@ impl<O: Op<T::Sum>, T: Summand, H: Handle> Plan<O, T, H> {
         let (device, input, output) = (self.ticket.device(), input.into(), output.into());
         input.require(device, self.n, "the input")?;
         output.require_output(device, 1, &[input.span()])?;
-        const {
-            use kernels_gpu::number::Entry;
-            let of_entry = Layout::new::<<T::Entry as Entry>::Bits>();
-            assert!(size_of::<T>() == of_entry.size() && align_of::<T>() >= of_entry.align());
-        }
+        const { require_layout::<T, <T::Entry as kernels_gpu::number::Entry>::Bits>() };
         // SAFETY: the memory lives as long as the view, which the launch borrows; elements of 16 bits are taken as
         // integers of the same layout.
         let elements = unsafe { Slice::new(input.address(), self.n) };

@@ -37,6 +37,9 @@ pub mod oracle;
 mod scheme;
 mod table;
 
+/// The types that are also reduced in parts: on several devices, and in chunks.
+pub const IN_PARTS: &[Dtype] = Dtype::NUMBERS;
+
 /// The family.
 pub const FAMILY: Family = Family {
     name: "reduce",

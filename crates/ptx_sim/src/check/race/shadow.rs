@@ -114,9 +114,7 @@ impl Shadow {
 
     /// Iterates over the pages, with their numbers.
     pub fn pages(&self) -> impl Iterator<Item = (usize, &Page)> {
-        let page =
-            |&number: &usize| Some((number, self.parts.get(number / PART)?.as_ref()?[number % PART].as_deref()?));
-        self.made.iter().filter_map(page)
+        self.made.iter().filter_map(|&number| Some((number, self.look((number as u64) << PAGE_BITS)?)))
     }
 
     /// Clears all pages and keeps their memory for reuse.

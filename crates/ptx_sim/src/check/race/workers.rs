@@ -60,23 +60,21 @@ impl<'a> Attempt<'a> {
 /// A bit for each byte of a page.
 type Bits = [u64; PAGE_BYTES as usize / 64];
 
-/// What workers have done with the bytes of a page.
+/// What workers have done with the bytes of a page: read them, written them, or changed them by atomics of 4 or of 8
+/// bytes.
 #[derive(Debug)]
-pub(super) struct Uses {
-    read: Bits,
-    written: Bits,
-    /// Changed by atomics of 4 bytes, and of 8.
-    combined: [Bits; 2],
-}
+pub(super) struct Uses([Bits; 4]);
 
-/// A set of uses, by the position in [`Uses::rows`].
+/// Sets of uses: a bit for each of the rows.
 const READ: u8 = 1;
 const WRITTEN: u8 = 2;
 const COMBINED: [u8; 2] = [4, 8];
 
 impl Uses {
+    const NONE: Self = Self([[0; PAGE_BYTES as usize / 64]; 4]);
+
     fn of(page: &Page) -> Self {
-        let mut uses = Self { read: EMPTY, written: EMPTY, combined: [EMPTY; 2] };
+        let mut uses = Self::NONE;
         let bytes = 1 << page.shift();
         // Neighbouring cells mostly have the same set.
         let mut last = (0, 0);
@@ -85,12 +83,10 @@ impl Uses {
             if set != last.0 {
                 let members = page.tables.set(set);
                 let kinds = members.members().iter().map(|&member| kind(page.tables.mode(member)));
-                last = (set, if set == 0 { 0 } else { kinds.fold(0, |all, kind| all | kind) });
+                last = (set, kinds.fold(0, |all, kind| all | kind));
             }
-            let kinds = last.1 | if page.writes.id(cell) == 0 { 0 } else { WRITTEN };
-            if kinds != 0 {
-                uses.mark(kinds, cell << page.shift(), bytes);
-            }
+            let written = if page.writes.id(cell) == 0 { 0 } else { WRITTEN };
+            uses.mark(last.1 | written, cell << page.shift(), bytes);
         }
         uses
     }
@@ -98,38 +94,32 @@ impl Uses {
     /// Adds uses of a cell, which lies in one word of the rows.
     fn mark(&mut self, kinds: u8, start: usize, bytes: u32) {
         let bits = (u64::MAX >> (64 - bytes)) << (start % 64);
-        for (row, kind) in self.rows().into_iter().zip([READ, WRITTEN, COMBINED[0], COMBINED[1]]) {
-            if kinds & kind != 0 {
+        for (number, row) in self.0.iter_mut().enumerate() {
+            if kinds >> number & 1 != 0 {
                 row[start / 64] |= bits;
             }
         }
     }
 
-    fn rows(&mut self) -> [&mut Bits; 4] {
-        let [words, longs] = &mut self.combined;
-        [&mut self.read, &mut self.written, words, longs]
-    }
-
     /// Whether other blocks with these uses conflict with blocks with the others'.
     fn conflict(&self, other: &Self) -> bool {
-        let one_way = |a: &Self, b: &Self, at: usize| {
-            let [words, longs] = b.combined.map(|row| row[at]);
-            a.written[at] & (b.read[at] | b.written[at] | words | longs)
-                | a.read[at] & (words | longs)
-                | a.combined[0][at] & longs
-        };
-        (0..self.read.len()).any(|at| one_way(self, other, at) | one_way(other, self, at) != 0)
+        (0..self.0[0].len()).any(|at| {
+            let [a, b] = [self, other].map(|uses| uses.0.each_ref().map(|row| row[at]));
+            let one_way = |[read, written, words, _]: [u64; 4],
+                           [other_read, other_written, other_words, longs]: [u64; 4]| {
+                written & (other_read | other_written | other_words | longs)
+                    | read & (other_words | longs)
+                    | words & longs
+            };
+            one_way(a, b) | one_way(b, a) != 0
+        })
     }
 
     fn join(&mut self, other: &Self) {
-        let others = [&other.read, &other.written, &other.combined[0], &other.combined[1]];
-        for (mine, theirs) in self.rows().into_iter().zip(others) {
-            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine |= theirs);
-        }
+        let rows = self.0.as_flattened_mut().iter_mut().zip(other.0.as_flattened());
+        rows.for_each(|(mine, theirs)| *mine |= theirs);
     }
 }
-
-const EMPTY: Bits = [0; PAGE_BYTES as usize / 64];
 
 fn kind(mode: Mode) -> u8 {
     match (mode.writes, mode.strong, mode.bytes) {
@@ -146,7 +136,7 @@ mod tests {
     use super::*;
 
     fn uses(kinds: u8, start: usize, bytes: u32) -> Uses {
-        let mut uses = Uses { read: EMPTY, written: EMPTY, combined: [EMPTY; 2] };
+        let mut uses = Uses::NONE;
         uses.mark(kinds, start, bytes);
         uses
     }
