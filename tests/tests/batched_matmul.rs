@@ -2,7 +2,7 @@
 //! products are exact, and everything between matrices is NaN, so that a read of it shows.
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
-use rustwarp::backend::{Backend, Buffer, Checkers, Checks, Choice, Module, open};
+use rustwarp::backend::{Atomics, Backend, Buffer, Checkers, Checks, Choice, Module, open};
 use rustwarp::matmul::{Batch, Plan, Real, Sizes, Tile, matmul_batched_into};
 use rustwarp::{Device, Error};
 use tests::mixed::STORED;
@@ -72,7 +72,9 @@ struct Bench {
 impl Bench {
     /// Loads the kernels as `change` makes them of the built ones.
     fn new(change: impl Fn(&str) -> String) -> Self {
-        let (device, _) = open(Choice::Sim, Checks::On(Checkers::default())).expect("the simulator");
+        // Atomics order only what fences order, as PTX has it.
+        let checks = Checks::On(Checkers { atomics: Atomics::Ptx, ..Checkers::default() });
+        let (device, _) = open(Choice::Sim, checks).expect("the simulator");
         let image = rustwarp::ptx::find_family("kernels-gpu", "matmul", None, None).expect("the kernels' PTX");
         let text = String::from_utf8(image.bytes).expect("PTX is text");
         let module = device.load(change(&text).as_bytes(), "matmul").expect("PTX");
@@ -168,6 +170,33 @@ fn small_tiles_of_f32() {
 #[test]
 fn tiny_tiles_of_f32() {
     large_products::<f32>(2, [68, 72, 68]);
+}
+
+#[test]
+fn short_tiles_of_f32() {
+    large_products::<f32>(3, [36, 68, 132]);
+}
+
+#[test]
+fn mini_tiles_of_f32() {
+    large_products::<f32>(4, [36, 40, 196]);
+}
+
+#[test]
+fn mini_tiles_of_f64() {
+    large_products::<f64>(2, [34, 36, 134]);
+}
+
+/// Products whose tiles are divided among blocks: each part has its own place in the factors and among the sums.
+#[test]
+fn parts_of_the_depth() {
+    let bench = Bench::new(str::to_owned);
+    for tile in f32::tiles().into_iter().filter(|tile| tile.size().divides) {
+        for transposed in STORED {
+            let sizes = sizes(70, 66, 650, transposed);
+            bench.require::<f32>(sizes, Batch::contiguous(2, sizes).expect("it is small"), &tile);
+        }
+    }
 }
 
 #[test]
@@ -276,5 +305,37 @@ fn every_planted_bug_is_found() {
     ];
     for (name, bench, codes) in bugs {
         assert_eq!(bench.run(sizes, batch, Some(&tiny)), (codes, false), "{name}");
+    }
+}
+
+/// Bugs planted into the kernel's end, where the blocks of a tile add their parts up.
+#[test]
+fn every_planted_bug_of_parts_is_found() {
+    const KERNEL: &str = "matmul_best_tiny_f32_true_false";
+    let sizes = sizes(64, 64, 650, [false; 2]);
+    let tiny = f32::tiles().into_iter().find(|tile| tile.name() == "tiny").expect("a tile");
+    // The text of the kernel from the last `what` before its ticket on, or from the first one after it on.
+    let ticket = "atom.global.inc.u32";
+    let without = |what: &'static str, before: bool| {
+        move |text: &str| {
+            let kernel = text.find(&format!(".entry {KERNEL}(")).expect("the kernel");
+            let drawn = kernel + text[kernel..].find(ticket).expect("a ticket");
+            let at = match before {
+                true => text[..drawn].rfind(what),
+                false => text[drawn..].find(what).map(|at| drawn + at),
+            };
+            let at = at.expect("the instruction");
+            format!("{}{}", &text[..at], &text[at + what.len()..])
+        }
+    };
+    let found = |bench: Bench| bench.run(sizes, Batch::SINGLE, Some(&tiny)).0;
+    assert_eq!(Bench::new(str::to_owned).run(sizes, Batch::SINGLE, Some(&tiny)), (Vec::new(), true));
+    for (name, bench) in [
+        ("a part counts before it is complete", Bench::new(without("bar.sync \t0;", true))),
+        ("a part is not released", Bench::new(without("fence.acq_rel.gpu;", true))),
+        ("the parts are not acquired", Bench::new(without("fence.acq_rel.gpu;", false))),
+    ] {
+        let codes = found(bench);
+        assert!(codes.iter().any(|code| code == "race-raw"), "{name}: {codes:?}");
     }
 }

@@ -148,7 +148,7 @@ pub fn scratch_bytes<T>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u
 
 /// The configuration of a launch for `n` elements.
 fn config<T>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<LastBlock> {
-    let tuned = Tuned { block: bits::BLOCK, blocks_per_sm: bits::BLOCKS_PER_SM };
+    let tuned = Tuned { block: bits::BLOCK, blocks_per_sm: bits::BLOCKS_PER_SM, alone: 0 };
     LastBlock::new(info, n as u64, best::per_thread(size_of::<T>()), tuned, tuning)
 }
 

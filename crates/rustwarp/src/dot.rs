@@ -126,7 +126,11 @@ impl<T: Element + Real> Plan<T> {
 
 /// The configuration of a launch for vectors of `n` elements: a thread reads 16 bytes of each in a round.
 fn config<T>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<LastBlock> {
-    let tuned = Tuned { block: best::BLOCK, blocks_per_sm: best::BLOCKS_PER_SM };
+    let tuned = Tuned {
+        block: best::BLOCK,
+        blocks_per_sm: best::BLOCKS_PER_SM,
+        alone: best::ALONE_BYTES / size_of::<T>() as u64,
+    };
     LastBlock::new(info, n as u64, 16 / size_of::<T>() as u32, tuned, tuning)
 }
 

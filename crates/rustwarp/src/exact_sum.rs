@@ -168,7 +168,7 @@ pub fn default_block<T: Real>(info: &DeviceInfo) -> u32 {
 /// The shape of a launch for `n` elements.
 fn shape<T: Real>(info: &DeviceInfo, n: u64, tuning: Tuning) -> Result<Shape> {
     let bytes = size_of::<T>();
-    let tuned = Tuned { block: default_block::<T>(info), blocks_per_sm: best::BLOCKS_PER_SM };
+    let tuned = Tuned { block: default_block::<T>(info), blocks_per_sm: best::BLOCKS_PER_SM, alone: 0 };
     let LastBlock { block, grid, .. } = LastBlock::new(info, n, 16 / bytes as u32, tuned, tuning)?;
     let shared = block / 32 * best::warp_bytes(bytes);
     if shared > info.max_shared {

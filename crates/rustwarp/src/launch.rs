@@ -56,14 +56,22 @@ pub(crate) struct LastBlock {
 
 impl LastBlock {
     /// Chooses the configuration for `n` elements, of which a thread reads `per_thread` in one round: `blocks_per_sm`
-    /// blocks of `block` threads per multiprocessor, and at most one for each round of a block.
+    /// blocks of `block` threads per multiprocessor, and at most one for each round of a block; a single one for few
+    /// elements (see [`Tuned::alone`]).
     ///
     /// # Errors
     /// Those of [`Tuning`].
     pub fn new(info: &DeviceInfo, n: u64, per_thread: u32, tuned: Tuned, tuning: Tuning) -> Result<Self> {
-        let block = tuning.whole_warps(tuned.block, info)?;
+        let each = tuned.alone / u64::from(tuned.block);
+        // With loads for all of its threads a block alone is faster with fewer threads: there are fewer warps to join.
+        let block = match tuning.grid {
+            None if 0 < n && n <= tuned.alone => (n.div_ceil(each) as u32).next_multiple_of(32),
+            _ => tuned.block,
+        };
+        let block = tuning.whole_warps(block, info)?;
         let (round, fill) = (u64::from(block * per_thread), u64::from(info.multiprocessors * tuned.blocks_per_sm));
-        let grid = tuning.blocks()?.unwrap_or_else(|| n.div_ceil(round).min(fill) as u32);
+        let blocks = if n <= each * u64::from(block) { n.min(1) } else { n.div_ceil(round).min(fill) };
+        let grid = tuning.blocks()?.unwrap_or(blocks as u32);
         if n == 0 {
             return Ok(Self { block, grid: 0, depth: 0 });
         }
@@ -86,6 +94,9 @@ pub(crate) struct Tuned {
     pub block: u32,
     /// Blocks per multiprocessor.
     pub blocks_per_sm: u32,
+    /// Elements that a block of `block` threads reads sooner than several could wait for each other, or 0; fewer are
+    /// read by fewer threads.
+    pub alone: u64,
 }
 
 /// Checks that `blocks` fits a grid; `what` names the work in the error.
@@ -179,7 +190,7 @@ mod tests {
     #[test]
     fn grids_are_bounded_by_work_and_device() {
         let info = DeviceInfo { multiprocessors: 132, max_block: 1024, ..simulator() };
-        let tuned = Tuned { block: 512, blocks_per_sm: 2 };
+        let tuned = Tuned { block: 512, blocks_per_sm: 2, alone: 0 };
         let config = |n, tuning| LastBlock::new(&info, n, 4, tuned, tuning).map_err(|error| error.to_string());
         let grid = |n, tuning| config(n, tuning).map(|config| config.grid);
         assert_eq!(grid(1 << 40, Tuning::default()), Ok(264));
@@ -187,6 +198,15 @@ mod tests {
         assert_eq!(grid(2049, Tuning::default()), Ok(2));
         assert_eq!(grid(2049, Tuning { block: Some(64), grid: None }), Ok(9));
         assert_eq!(grid(5, Tuning { block: None, grid: Some(7) }), Ok(7));
+        let alone = |n, tuning| {
+            let LastBlock { block, grid, .. } =
+                LastBlock::new(&info, n, 4, Tuned { alone: 1 << 14, ..tuned }, tuning).expect("a grid");
+            [block, grid]
+        };
+        let alone_by_default = [0, 1, 1024, 1025, 1 << 14, (1 << 14) + 1].map(|n| alone(n, Tuning::default()));
+        assert_eq!(alone_by_default, [[512, 0], [32, 1], [32, 1], [64, 1], [512, 1], [512, 9]]);
+        let by_64 = [2048, 2049].map(|n| alone(n, Tuning { block: Some(64), grid: None }));
+        assert_eq!(by_64, [[64, 1], [64, 9]]);
         for (block, blocks) in
             [(Some(0), None), (Some(33), None), (Some(2048), None), (None, Some(0)), (None, Some(1 << 31))]
         {

@@ -93,7 +93,7 @@ impl<T: Element, H: Handle> Plan<T, H> {
     /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has less memory free.
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
-        let tuned = Tuned { block: moments::BLOCK, blocks_per_sm: moments::BLOCKS_PER_SM };
+        let tuned = Tuned { block: moments::BLOCK, blocks_per_sm: moments::BLOCKS_PER_SM, alone: 0 };
         let per_thread = best::per_thread(size_of::<T>());
         let config = LastBlock::new(device.backend().info(), n as u64, per_thread, tuned, tuning)?;
         Ok(Self {

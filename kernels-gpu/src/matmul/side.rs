@@ -42,6 +42,18 @@ impl<'a, T: Factor> Side<'a, T> {
         Self { elements, x, k, along_x, along_k, turned, wide }
     }
 
+    /// The factor from `k = first` on, `depth` deep or to its end. A thread reads runs of `k` only if this and all parts
+    /// before it have multiples of a run.
+    #[inline(always)]
+    pub fn part(&self, first: usize, depth: usize) -> Self {
+        let first = first.min(self.k);
+        let k = depth.min(self.k - first);
+        // SAFETY: the part begins inside the factor, or at its end.
+        let elements = unsafe { self.elements.get_unchecked(first * self.along_k..) };
+        let wide = elements.as_ptr().addr().is_multiple_of(16) && self.wide;
+        Self { elements, k, wide, ..*self }
+    }
+
     /// Whether neighbours in memory are neighbours in `k`.
     #[inline(always)]
     pub fn turned(&self) -> bool {

@@ -107,6 +107,9 @@ pub unsafe fn grid_reduce<O: Operator<T>, T: Pod>(value: T, partials: *mut T, ti
     let (tid, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
     // SAFETY: every thread of the block reaches this call, and the block consists of whole warps.
     let value = unsafe { block_reduce::<O, T>(value) };
+    if blocks == 1 {
+        return (tid == 0).then_some(value); // A block alone waits for nothing: no partial result, and no ticket.
+    }
     if tid == 0 {
         // SAFETY: one partial result per block.
         unsafe { partials.add(thread::block_idx_x() as usize).write(value) };
@@ -146,7 +149,8 @@ pub unsafe fn is_last_block(ticket: *mut u32) -> bool {
     unsafe { is_last_of(ticket, thread::grid_dim_x()) }
 }
 
-/// Draws the block's ticket, and returns whether it is the last of `blocks` blocks. The ticket wraps to 0.
+/// Draws the block's ticket, and returns whether it is the last of `blocks` blocks. The ticket wraps to 0. A block alone
+/// only waits for its threads.
 ///
 /// Thread 0 draws. That releases its writes, and those of other threads of its block before a barrier that it has
 /// passed; the last block acquires the writes that all others released, and a barrier makes them visible to all its
@@ -156,8 +160,8 @@ pub unsafe fn is_last_block(ticket: *mut u32) -> bool {
 /// All threads of `blocks` blocks call it once; `ticket` was 0 before the launch, of which these blocks alone use it.
 #[inline(always)]
 pub unsafe fn is_last_of(ticket: *mut u32, blocks: u32) -> bool {
-    let mut is_last = false;
-    if thread::thread_idx_x() == 0 {
+    let mut is_last = blocks == 1;
+    if !is_last && thread::thread_idx_x() == 0 {
         let last = blocks - 1;
         // SAFETY: during the launch every access to the ticket is one of these atomics.
         is_last = unsafe { AtomicU32::from_ptr(ticket) }.fetch_inc(last, Ordering::AcqRel) == last;

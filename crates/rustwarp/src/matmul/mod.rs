@@ -2,14 +2,15 @@
 //! transposed. A [`Batch`] of products of one size is one launch.
 //!
 //! - *Error bound*: `K * epsilon * sum of |a| |b|`. A product without terms (`K = 0`) is 0.
-//! - *Determinism*: the same bits on every run on devices for which the same tile is chosen.
+//! - *Determinism*: the same bits on every run on devices for which the same tile and the same parts are chosen.
 //! - *Source*: tiles in shared memory and registers as in S. Boehm, "How to Optimize a CUDA Matmul Kernel" (2022), with
 //!   asynchronous copies. The kernels are `kernels_gpu::matmul::best`; products of f32 are rounded as f32, without
 //!   TF32.
 
 mod batch;
+mod choice;
 
-use crate::backend::{DeviceInfo, Handle, Shape, View, ViewMut};
+use crate::backend::{DeviceInfo, Handle, Memory, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
@@ -17,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::launch::{Launch, require_grid};
 use crate::ptx::library;
 pub use batch::Batch;
+use choice::{Division, Times};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::matmul::{Factor, best};
 
@@ -119,14 +121,16 @@ fn matmul_batched_on<T: Real>(
 
 /// A launcher of a kernel for one storage order of A and B. It is public for the ladders, which list its entry.
 #[doc(hidden)]
-pub type Kernel<T> = for<'a> fn(Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32, u64, u64, u64) -> Call<'a>;
+#[rustfmt::skip]
+pub type Kernel<T> = for<'a> fn(
+    Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32, u64, u64, u64, u32, PtrMut<'a, T>, PtrMut<'a, u32>,
+) -> Call<'a>;
 
 /// The part of a product that a block computes, with its kernels. [`Real::tiles`] lists them.
 pub struct Tile<T: 'static> {
     name: &'static str,
     size: best::Tile,
-    /// Relative speed of a multiprocessor with this tile, measured with 8192x8192x8192 on an H200.
-    speed: f64,
+    times: Times,
     /// The kernels, indexed by whether A and whether B are turned.
     kernels: [[Kernel<T>; 2]; 2],
 }
@@ -150,9 +154,36 @@ macro_rules! kernels {
 impl Real for f32 {
     fn tiles() -> Vec<Tile<Self>> {
         vec![
-            Tile { name: "large", size: best::LARGE, speed: 1.0, kernels: kernels!(matmul_best_large, f32) },
-            Tile { name: "small", size: best::SMALL, speed: 0.96, kernels: kernels!(matmul_best_small, f32) },
-            Tile { name: "tiny", size: best::TINY, speed: 0.83, kernels: kernels!(matmul_best_tiny, f32) },
+            Tile {
+                name: "large",
+                size: best::LARGE,
+                times: Times::new(166.0, 166.0, 3000.0),
+                kernels: kernels!(matmul_best_large, f32),
+            },
+            Tile {
+                name: "small",
+                size: best::SMALL,
+                times: Times::new(43.5, 43.5, 2000.0),
+                kernels: kernels!(matmul_best_small, f32),
+            },
+            Tile {
+                name: "tiny",
+                size: best::TINY,
+                times: Times::new(27.9, 26.1, 1600.0),
+                kernels: kernels!(matmul_best_tiny, f32),
+            },
+            Tile {
+                name: "short",
+                size: best::SHORT,
+                times: Times::new(13.8, 11.8, 1800.0),
+                kernels: kernels!(matmul_best_short, f32),
+            },
+            Tile {
+                name: "mini",
+                size: best::MINI,
+                times: Times::new(9.8, 7.3, 1100.0),
+                kernels: kernels!(matmul_best_mini, f32),
+            },
         ]
     }
 }
@@ -161,14 +192,20 @@ impl Real for f64 {
     fn tiles() -> Vec<Tile<Self>> {
         let (large, small) = (kernels!(matmul_best_large_double, f64), kernels!(matmul_best_small_double, f64));
         vec![
-            Tile { name: "large", size: best::LARGE_DOUBLE, speed: 1.0, kernels: large },
-            Tile { name: "small", size: best::SMALL_DOUBLE, speed: 0.85, kernels: small },
+            Tile { name: "large", size: best::LARGE_DOUBLE, times: Times::new(77.0, 77.0, 2500.0), kernels: large },
+            Tile { name: "small", size: best::SMALL_DOUBLE, times: Times::new(30.5, 24.5, 1200.0), kernels: small },
+            Tile {
+                name: "mini",
+                size: best::MINI_DOUBLE,
+                times: Times::new(12.8, 9.7, 900.0),
+                kernels: kernels!(matmul_best_mini_double, f64),
+            },
         ]
     }
 }
 
 impl<T> Tile<T> {
-    /// `large`, `small` or `tiny`.
+    /// `large`, `small`, `tiny`, `short` or `mini`.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -201,6 +238,12 @@ pub struct Plan<T: 'static, H: Handle = Device> {
     /// Elements from one A, B and product to the next.
     steps: [u64; 3],
     kernel: Kernel<T>,
+    /// Depth of the part that a block computes.
+    depth: u32,
+    /// The sums of each part of each tile, if there are several.
+    sums: Memory<T, H>,
+    /// The tickets, which are 0 between launches.
+    tickets: Memory<u32, H>,
     shape: Shape,
 }
 
@@ -214,46 +257,49 @@ impl<T: Real, H: Handle> Plan<T, H> {
     }
 
     /// Plans batches of products of these sizes with this tile, or with the tile expected to be fastest among those
-    /// that fit the device: a block for each tile of each product.
+    /// that fit the device: a block for each tile of each product, or several that divide its depth, if there are few.
     ///
     /// # Errors
     /// [`Error::Argument`] for sizes beyond 2^32 - 1, for a tile that does not fit, if none does, for more blocks than
-    /// a grid can have, and for products that overlap.
+    /// a grid can have, and for products that overlap; [`Error::OutOfMemory`] if the device has less memory free.
     pub fn batched(device: &H, sizes: Sizes, batch: Batch, tile: Option<&Tile<T>>) -> Result<Self> {
         let (Sizes { m, n, k, transposed }, info) = (sizes, device.backend().info());
-        let (Ok(rows), Ok(columns), Ok(depth)) = (u32::try_from(m), u32::try_from(n), u32::try_from(k)) else {
+        let (Ok(rows), Ok(columns), Ok(terms)) = (u32::try_from(m), u32::try_from(n), u32::try_from(k)) else {
             return Err(Error::Argument(format!(
                 "matmul takes sizes up to 2^32 - 1, not {m}x{n}x{k}: multiply in parts"
             )));
         };
         let spans = batch.spans(sizes)?;
         let tiles = T::tiles();
-        let fitting = tiles.iter().filter(|tile| tile.fits(info));
-        let tile = match tile {
-            Some(tile) => Some(tile).filter(|tile| tile.fits(info)),
-            None => fastest(fitting, &sizes, &batch, info.multiprocessors),
-        };
-        let Some(tile) = tile else {
+        let allowed =
+            |candidate: &&Tile<T>| candidate.fits(info) && tile.is_none_or(|tile| tile.name == candidate.name);
+        let fitting = tiles.iter().filter(allowed);
+        let Some(Division { tile, depth }) = choice::fastest(fitting, &sizes, &batch, info.multiprocessors) else {
             let shared = info.max_shared;
             return Err(Error::Argument(format!(
                 "matmul needs more shared memory per block than the {shared} bytes of this device"
             )));
         };
         let tiles = u64::from(rows.div_ceil(tile.size.rows)) * u64::from(columns.div_ceil(tile.size.columns));
-        let blocks = tiles.saturating_mul(batch.count as u64);
+        let (tiles, parts) = (tiles.saturating_mul(batch.count as u64), u64::from(choice::parts(&sizes, depth)));
         let what = match batch.count {
             1 => format!("a product of {m}x{n}"),
             count => format!("a batch of {count} products of {m}x{n}"),
         };
-        let grid = require_grid(blocks, &what, "multiply in parts")?;
+        let grid = require_grid(tiles.saturating_mul(parts), &what, "multiply in parts")?;
+        let (shared_tiles, elements) =
+            if parts > 1 { (tiles as usize, (tile.size.rows * tile.size.columns) as usize) } else { (0, 0) };
         // A is turned when it is not transposed, B when it is: see `kernels_gpu::matmul::best`.
         let turned = [usize::from(!transposed[0]), usize::from(transposed[1])];
         Ok(Self {
             device: device.clone(),
             spans,
-            for_kernels: [rows, columns, depth],
+            for_kernels: [rows, columns, terms],
             steps: batch.steps.map(|step| step as u64),
             kernel: tile.kernels[turned[0]][turned[1]],
+            depth,
+            sums: Memory::uninit(device.clone(), shared_tiles * parts as usize * elements, "partial sums")?,
+            tickets: Memory::zeros(device.clone(), shared_tiles, "tickets")?,
             shape: Shape::linear(grid, best::BLOCK).with_shared(tile.size.shared),
         })
     }
@@ -275,12 +321,14 @@ impl<T: Real, H: Handle> Plan<T, H> {
         product.require_output(&self.device, of_product, &[a.span(), b.span()])?;
         let ([m, n, k], [step_a, step_b, step]) = (self.for_kernels, self.steps);
         let (on_a, on_b) = (a.slice(a.len()), b.slice(b.len()));
-        let call = (self.kernel)(on_a, on_b, product.ptr(), m, n, k, step_a, step_b, step);
+        let (sums, tickets) = (self.sums.ptr(), self.tickets.ptr());
+        let call = (self.kernel)(on_a, on_b, product.ptr(), m, n, k, step_a, step_b, step, self.depth, sums, tickets);
         // SAFETY: the operands have the matrices of all products of the batch, whose products do not overlap (see
-        // `Batch::spans`), the block is the kernel's, every tile of each product has a block, and the shared memory is
-        // the tile's.
+        // `Batch::spans`), the block is the kernel's, every part of each tile of each product has a block and, if there
+        // are several, room for its sums, and the shared memory is the tile's; every launch leaves the tickets at 0.
         let launch = unsafe { Launch::new(call, self.shape) };
-        Ok(launch.using([a.reads(), b.reads(), product.writes()]))
+        let scratch = [self.sums.writes(), self.tickets.writes()];
+        Ok(launch.using([a.reads(), b.reads(), product.writes()]).using(scratch))
     }
 }
 
@@ -306,29 +354,6 @@ impl<T: Real> Plan<T> {
 pub(crate) fn elements(rows: usize, columns: usize) -> Result<usize> {
     let too_large = || Error::Argument(format!("a matrix of {rows}x{columns} elements is too large"));
     rows.checked_mul(columns).ok_or_else(too_large)
-}
-
-/// The tile with which the busiest multiprocessor finishes first. Where rows of a factor do not start on 16-byte
-/// boundaries, the tiles that are slow there are left out; the smallest is used if no tile is left.
-fn fastest<'v, T: Real>(
-    allowed: impl DoubleEndedIterator<Item = &'v Tile<T>> + Clone,
-    sizes: &Sizes,
-    batch: &Batch,
-    multiprocessors: u32,
-) -> Option<&'v Tile<T>> {
-    let Sizes { m, n, transposed, .. } = *sizes;
-    let time = |tile: &Tile<T>| {
-        let best::Tile { rows, columns, .. } = tile.size;
-        let tiles = (m.div_ceil(rows as usize) * n.div_ceil(columns as usize)) as f64;
-        let blocks = tiles * batch.count as f64;
-        (blocks / f64::from(multiprocessors)).ceil() * f64::from(rows * columns) / tile.speed
-    };
-    // Only factors that are not turned are copied in runs.
-    let step = |factor: usize| if batch.count > 1 { batch.steps[factor] } else { 0 };
-    let off = |length: usize, factor| !(length.is_multiple_of(T::WIDTH) && step(factor).is_multiple_of(T::WIDTH));
-    let odd = transposed[0] && off(m, 0) || !transposed[1] && off(n, 1);
-    let fast = allowed.clone().filter(|tile| tile.size.any || !odd);
-    fast.min_by(|a, b| time(a).total_cmp(&time(b))).or_else(|| allowed.clone().next_back())
 }
 
 impl Device {
@@ -361,34 +386,5 @@ impl Device {
         let (a, b) = (a.into(), b.into());
         a.require_on(self, "A")?;
         matmul_batched_on(self, a, b, sizes, batch)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn chosen(sizes: Sizes, batch: Batch) -> &'static str {
-        let tiles = f32::tiles();
-        fastest(tiles.iter(), &sizes, &batch, 132).expect("a tile").name()
-    }
-
-    #[test]
-    fn the_tile_is_chosen_for_the_blocks_of_all_products() {
-        let sizes = Sizes { m: 256, n: 256, k: 64, ..Sizes::default() };
-        assert_eq!(chosen(sizes, Batch::SINGLE), "tiny");
-        assert_eq!(chosen(sizes, Batch::contiguous(660, sizes).expect("it is small")), "large");
-        // Products smaller than a tile do not fill larger ones.
-        let sizes = Sizes { m: 64, n: 64, ..sizes };
-        assert_eq!(chosen(sizes, Batch::contiguous(1024, sizes).expect("it is small")), "tiny");
-    }
-
-    #[test]
-    fn matrices_off_16_byte_boundaries_exclude_the_tiles_that_need_them() {
-        let sizes = Sizes { m: 256, n: 256, k: 64, ..Sizes::default() };
-        assert_eq!(chosen(sizes, Batch::new(660, [1 << 14, (1 << 14) + 1, 1 << 16])), "small");
-        // A is turned on its way, element by element.
-        assert_eq!(chosen(sizes, Batch::new(660, [(1 << 14) + 1, 1 << 14, 1 << 16])), "large");
-        assert_eq!(chosen(sizes, Batch::new(1, [0, 1, 0])), chosen(sizes, Batch::SINGLE));
     }
 }

@@ -41,6 +41,7 @@ impl<K: ReduceKernel> Reduce<K> {
         let tuned = Tuned {
             block: best::ANY_BLOCK,
             blocks_per_sm: best::any_blocks_per_sm(size_of::<K::Value>(), K::Operator::COMMUTATIVE),
+            alone: 0,
         };
         let config = LastBlock::new(device.info(), n as u64, per_thread, tuned, tuning)?;
         if config.block > best::ANY_BLOCK {

@@ -86,7 +86,7 @@ impl<O: Op<T>, T: Element, H: Handle> ArgPlan<O, T, H> {
     /// # Errors
     /// Those of [`Plan::new`].
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
-        let tuned = Tuned { block: BLOCK, blocks_per_sm: best::BLOCKS_PER_SM };
+        let tuned = Tuned { block: BLOCK, blocks_per_sm: best::BLOCKS_PER_SM, alone: 0 };
         let config = config::<T>(device.backend().info(), n, tuned, tuning)?;
         Ok(Self {
             n,

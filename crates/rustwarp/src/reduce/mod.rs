@@ -121,8 +121,7 @@ impl<O: Op<T::Sum>, T: Summand, H: Handle> Plan<O, T, H> {
     /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support,
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has less memory free.
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
-        let tuned = Tuned { block: best::BLOCK, blocks_per_sm: best::BLOCKS_PER_SM };
-        let config = config::<T>(device.backend().info(), n, tuned, tuning)?;
+        let config = config::<T>(device.backend().info(), n, tuned::<T>(), tuning)?;
         Ok(Self {
             n,
             config,
@@ -183,9 +182,14 @@ impl<O: Op<T::Sum>, T: Summand> Plan<O, T> {
 /// # Errors
 /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support.
 pub fn scratch_bytes<T: Summand>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
-    let tuned = Tuned { block: best::BLOCK, blocks_per_sm: best::BLOCKS_PER_SM };
-    let blocks = config::<T>(info, n, tuned, tuning)?.grid;
+    let blocks = config::<T>(info, n, tuned::<T>(), tuning)?.grid;
     Ok(u64::from(blocks) * size_of::<T::Sum>() as u64 + size_of::<u32>() as u64)
+}
+
+/// The configuration without overrides, for elements of `T`.
+fn tuned<T>() -> Tuned {
+    let alone = best::ALONE_BYTES / size_of::<T>() as u64;
+    Tuned { block: best::BLOCK, blocks_per_sm: best::BLOCKS_PER_SM, alone }
 }
 
 /// The configuration of a launch for `n` elements; see [`Plan`].

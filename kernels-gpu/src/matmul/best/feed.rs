@@ -7,13 +7,13 @@
 //!   row, one element each, to eight rows of the tile. Rows of the tile have 16 bytes of padding, so that the 32
 //!   elements of a warp's copy go to 32 banks.
 
-use super::{THREADS, pitch};
+use super::{THREADS, TURNED, pitch};
 use crate::matmul::{factor::Factor, side::Side};
 use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, copy_async, copy_async_or_zero};
 
 /// Neighbours in `k` that a row of eight lanes copies.
-const DEPTH: usize = 8;
+pub const DEPTH: usize = 8;
 
 /// A thread's share of every tile of one factor: `K` by `X` elements, `W` to a copy; `TURN` where neighbours lie along
 /// `k`.
@@ -42,7 +42,7 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const TURN: bool
     /// Copies of a thread per tile.
     const COPIES: usize = X * K / Self::WIDTH / THREADS;
     /// Rows of `x` (turned) or of `k` that the block copies at once.
-    const ROWS: usize = if TURN { THREADS / DEPTH } else { THREADS * W / X };
+    const ROWS: usize = if TURN { TURNED } else { THREADS * W / X };
     const FITS: () = assert!(
         if TURN {
             X.is_multiple_of(Self::ROWS) && K.is_multiple_of(DEPTH)
@@ -52,7 +52,8 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const TURN: bool
         "every thread copies as much as the others"
     );
 
-    /// Creates the thread's share of the tiles that start at `x`.
+    /// Creates the thread's share of the tiles that start at `x`. Where all copies of a thread have the same row or
+    /// column (see `least`), one beyond the factor is a copy of the last one.
     ///
     /// # Safety
     /// `tile` is where this factor's part of the first stage starts.
@@ -60,8 +61,9 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const TURN: bool
     pub unsafe fn new(side: &Side<'_, T>, x: usize, tid: usize, tile: SharedAddress) -> Self {
         const { Self::FITS };
         let (in_k, in_x) = if TURN { (tid % DEPTH, tid / DEPTH) } else { (tid * W / X, tid * W % X) };
+        let x = if !TURN || X == TURNED { (x + in_x).min(side.x - Self::WIDTH) } else { x + in_x };
         Self {
-            from: side.address(x + in_x, in_k),
+            from: side.address(x, in_k),
             pass: Self::ROWS * side.pitch(),
             along_k: if TURN { 1 } else { side.pitch() },
             to: tile.add(((in_k * pitch(X) + in_x) * size_of::<T>()) as u32),

@@ -27,6 +27,7 @@ use product::product;
 
 mod engine;
 mod feed;
+mod finish;
 mod product;
 
 /// The idea in one line.
@@ -72,19 +73,74 @@ pub struct Tile {
     pub shared: u32,
     /// Whether the kernel is also fast if rows of a factor that is not turned start off 16-byte boundaries.
     pub any: bool,
+    /// Groups of threads that share the depth.
+    pub slices: u32,
+    /// Whether several blocks can compute a tile, each from a part of the depth.
+    pub divides: bool,
+}
+
+impl Tile {
+    /// Whether a product of this many rows and columns is computed by a pipeline of copies; else by a plain loop, which
+    /// takes several times as long.
+    pub const fn is_pipelined(&self, [rows, columns]: [usize; 2], turned: [bool; 2]) -> bool {
+        least(self.divides, self.rows as usize, turned[0]) <= rows
+            && least(self.divides, self.columns as usize, turned[1]) <= columns
+    }
+}
+
+/// The least rows or columns of a product that a pipeline takes: those of its tile, or one, if copies that would be
+/// beyond the factor can be made of its last row or column instead. That is so if all copies of a thread have the same
+/// one.
+const fn least(divides: bool, side: usize, turned: bool) -> usize {
+    if divides && (!turned || side == TURNED) { 1 } else { side }
+}
+
+/// Rows of a turned factor that a block copies at once.
+const TURNED: usize = THREADS / feed::DEPTH;
+
+/// How the depth of a product is divided among blocks.
+#[derive(Clone, Copy)]
+struct Division<T> {
+    /// Depth of a part.
+    depth: u32,
+    /// Room for the sums of every part of every tile, if there are several parts.
+    sums: *mut T,
+    /// A ticket for each tile, if there are several parts.
+    tickets: *mut u32,
+}
+
+impl<T> Division<T> {
+    /// The part of this block of a launch of products that are `k` deep, in tiles of `elements`.
+    ///
+    /// # Safety
+    /// There are `sums` and `tickets` for all tiles, if there are several parts.
+    #[inline(always)]
+    unsafe fn parts(self, k: u32, block: u32, elements: usize) -> finish::Parts<T> {
+        // A product without depth has one part; without `max` the compiler would keep panics for divisions by 0.
+        let count = k.div_ceil(self.depth.max(1)).max(1);
+        let (tile, part) = ((block / count) as usize, (block % count) as usize);
+        finish::Parts {
+            count: count as usize,
+            part,
+            sums: self.sums.wrapping_add(tile * count as usize * elements),
+            ticket: self.tickets.wrapping_add(tile),
+        }
+    }
 }
 
 /// The parameters of a kernel below, in the order of `product`'s, and its [`Tile`].
 macro_rules! tile {
     ($(#[$doc:meta])* $kernel:ident $constant:ident $t:ident:
         $bm:literal $bn:literal $bk:literal, $tm:literal $tn:literal,
-        $stages:literal $slices:literal, $w:literal $any:literal) => {
+        $stages:literal $slices:literal, $w:literal $any:literal $divides:literal) => {
         $(#[$doc])*
         pub const $constant: Tile = Tile {
             rows: $bm,
             columns: $bn,
             shared: ($stages * $bk * (pitch($bm) + pitch($bn)) * size_of::<$t>()) as u32,
             any: $any,
+            slices: $slices,
+            divides: $divides,
         };
 
         /// Multiplies matrices: for product `i` those from elements `i * a_step` of `a` and `i * b_step` of `b`, to `c`
@@ -92,8 +148,9 @@ macro_rules! tile {
         ///
         /// # Safety
         /// Every product's A has `m * k` elements in `a`, its B `k * n` in `b`, and `c` room for its `m * n`, which
-        /// overlap neither those of other products nor `a` and `b`; `THREADS` threads, one block per tile of each
-        /// product, and the tile's shared memory.
+        /// overlap neither those of other products nor `a` and `b`; `THREADS` threads, one block per part of `depth` of
+        /// each tile of each product, or one per tile if the tile does not divide, and the tile's shared memory; with
+        /// several parts, room in `sums` for each part of each tile, and a ticket per tile, which is 0 and stays so.
         #[kernel(for T in [$t], for TURN_A in [false, true], for TURN_B in [false, true])]
         pub unsafe fn $kernel<T: Factor, const TURN_A: bool, const TURN_B: bool>(
             a: &[T],
@@ -105,32 +162,51 @@ macro_rules! tile {
             a_step: u64,
             b_step: u64,
             c_step: u64,
+            depth: u32,
+            sums: *mut T,
+            tickets: *mut u32,
         ) {
             let (sizes, steps) = ([m, n, k], [a_step, b_step, c_step].map(|step| step as usize));
+            let parts = Division { depth, sums, tickets };
             // SAFETY: the caller upholds this function's contract.
             unsafe {
-                product::<T, $bm, $bn, $bk, $tm, $tn, $stages, $slices, $w, $any, TURN_A, TURN_B>(a, b, c, sizes, steps)
+                product::<T, $bm, $bn, $bk, $tm, $tn, $stages, $slices, $w, $any, $divides, TURN_A, TURN_B>(
+                    a, b, c, sizes, steps, parts,
+                )
             };
         }
     };
 }
 tile! {
     /// The f32 kernel for products that fill the device with such tiles.
-    matmul_best_large LARGE f32: 256 128 16, 16 8, 3 1, 4 false
+    matmul_best_large LARGE f32: 256 128 16, 16 8, 3 1, 4 false false
 }
 tile! {
     /// The f32 kernel for smaller products.
-    matmul_best_small SMALL f32: 128 64 32, 8 8, 3 2, 4 true
+    matmul_best_small SMALL f32: 128 64 32, 8 8, 3 2, 4 true false
 }
 tile! {
-    /// The f32 kernel for the smallest products, and for devices with little shared memory.
-    matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4, 4 false
+    /// The f32 kernel for products with few such tiles, and for devices with little shared memory.
+    matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4, 4 false true
+}
+tile! {
+    /// The f32 kernel for products that have fewer of the tiles above than the device has multiprocessors: a warp
+    /// computes a whole tile, of every eighth `k` of it.
+    matmul_best_short SHORT f32: 32 64 64, 8 8, 3 8, 4 true true
+}
+tile! {
+    /// The f32 kernel for the smallest products, as `short`.
+    matmul_best_mini MINI f32: 32 32 64, 8 4, 3 8, 4 true true
 }
 tile! {
     /// The f64 kernel for products that fill the device with such tiles.
-    matmul_best_large_double LARGE_DOUBLE f64: 128 128 16, 8 8, 3 1, 2 false
+    matmul_best_large_double LARGE_DOUBLE f64: 128 128 16, 8 8, 3 1, 2 false false
 }
 tile! {
     /// The f64 kernel for smaller products, and for devices with little shared memory.
-    matmul_best_small_double SMALL_DOUBLE f64: 64 64 16, 4 8, 3 2, 2 true
+    matmul_best_small_double SMALL_DOUBLE f64: 64 64 16, 4 8, 3 2, 2 true true
+}
+tile! {
+    /// The f64 kernel for the smallest products.
+    matmul_best_mini_double MINI_DOUBLE f64: 32 32 64, 4 4, 3 4, 2 true true
 }

@@ -1,8 +1,14 @@
-//! One tile of the product by one block: a ring of stages in shared memory, and a grid of sums in each thread's
-//! registers.
+//! One tile of the product, or a part of its depth, by one block: a ring of stages in shared memory, and a grid of sums
+//! in each thread's registers.
 
-use super::{THREADS, engine::Engine, feed::Feed, pitch, raster};
-use crate::matmul::{A_TRANSPOSED, B_TRANSPOSED, factor::Factor, outer::place, side::Side};
+use super::{
+    Division, THREADS,
+    engine::Engine,
+    feed::Feed,
+    finish::{join, write},
+    least, pitch, raster,
+};
+use crate::matmul::{A_TRANSPOSED, B_TRANSPOSED, factor::Factor, side::Side};
 use crate::unroll::unroll;
 use core::slice;
 use cuda_std::{
@@ -26,9 +32,14 @@ const fn parts(steps: usize) -> usize {
 /// that of their tiles are turned. The others are copied in runs of `W` elements where these are aligned; elsewhere one
 /// by one if the kernel supports `ANY` factors, else without a pipeline.
 ///
+/// A pipeline that `DIVIDES` tests that a tile exists before it is copied. Without the test a product needs a depth of
+/// `STAGES - 1` tiles, and the last one is copied several times, which is cheaper in long loops; with it the kernel takes
+/// any depth, also a part of the product's, and does not wait for copies that nothing reads.
+///
 /// # Safety
-/// `THREADS` threads, one block per tile of each product, and `STAGES` stages of dynamic shared memory; the operands of
-/// product `i` start at elements `i * steps` of `a`, `b` and `c`.
+/// `THREADS` threads, one block per part of each tile of each product, and `STAGES` stages of dynamic shared memory; the
+/// operands of product `i` start at elements `i * steps` of `a`, `b` and `c`; the contract of [`Division`], which
+/// divides nothing without `DIVIDES`.
 #[inline(always)]
 pub unsafe fn product<
     T: Factor,
@@ -41,6 +52,7 @@ pub unsafe fn product<
     const SLICES: usize,
     const W: usize,
     const ANY: bool,
+    const DIVIDES: bool,
     const TURN_A: bool,
     const TURN_B: bool,
 >(
@@ -49,6 +61,7 @@ pub unsafe fn product<
     c: *mut T,
     [m, n, k]: [u32; 3],
     steps: [usize; 3],
+    division: Division<T>,
 ) {
     const {
         assert!(BM / TM * (BN / TN) * SLICES == THREADS, "every thread has a part of the tile");
@@ -60,19 +73,34 @@ pub unsafe fn product<
             BK.is_multiple_of(SLICES * Engine::<T>::DEPTH) && BK / SLICES / Engine::<T>::DEPTH >= 2,
             "two steps or more"
         );
-        assert!(SLICES == 1 || STAGES * BK * (BM + BN) >= BM * BN, "the ring has room for the sums of a slice");
+        assert!(SLICES.is_power_of_two(), "half of the slices give their sums to the other half");
+        assert!(
+            STAGES * BK * (BM + BN) >= SLICES / 2 * BM * BN,
+            "the ring has room for the sums of half of the slices"
+        );
     };
     let stored = if TURN_A { 0 } else { A_TRANSPOSED } | if TURN_B { B_TRANSPOSED } else { 0 };
     let (across, down) = (n.div_ceil(BN as u32), m.div_ceil(BM as u32));
     // There is no block if there is no tile; without `max` the compiler would keep a panic for a division by 0.
     let tiles = across.wrapping_mul(down).max(1);
-    let number = (thread::block_idx_x() / tiles) as usize;
+    let (index, parts) = if DIVIDES {
+        // SAFETY: the caller upholds the contract of the division.
+        let parts = unsafe { division.parts(k, thread::block_idx_x(), BM * BN) };
+        (thread::block_idx_x() / parts.count.max(1) as u32, Some(parts))
+    } else {
+        (thread::block_idx_x(), None)
+    };
+    let number = (index / tiles) as usize;
     // SAFETY: there is a block for each tile of each product, so this product exists, and these are its factors.
     let (a, b) = unsafe { (matrix(a, number * steps[0], [m, k]), matrix(b, number * steps[1], [k, n])) };
-    let (a, b) = (Side::left(a, m, k, stored), Side::right(b, n, k, stored));
+    let (mut a, mut b) = (Side::left(a, m, k, stored), Side::right(b, n, k, stored));
+    if let Some(parts) = parts {
+        let first = parts.part * division.depth as usize;
+        (a, b) = (a.part(first, division.depth as usize), b.part(first, division.depth as usize));
+    }
     let c = c.wrapping_add(number * steps[2]);
     let tid = thread::thread_idx_x() as usize;
-    let [down, across] = raster((thread::block_idx_x() % tiles) as usize, down as usize, across as usize);
+    let [down, across] = raster((index % tiles) as usize, down as usize, across as usize);
     let own = [down * BM, across * BN];
     // A tile that would extend beyond the product is moved inside, where no bounds tests are needed; elements that two
     // tiles compute are written by one of them.
@@ -85,7 +113,9 @@ pub unsafe fn product<
         (warp / warps_across * Engine::<T>::LANES[0] * TM, warp % warps_across * Engine::<T>::LANES[1] * TN);
 
     let shared = dynamic_shared_mem::<T>();
-    let inside = a.x >= BM && b.x >= BN && a.k > (STAGES - 1) * BK;
+    let inside = a.x >= least(DIVIDES, BM, TURN_A)
+        && b.x >= least(DIVIDES, BN, TURN_B)
+        && a.k > if DIVIDES { 0 } else { (STAGES - 1) * BK };
     let wide = (TURN_A || a.is_wide()) && (TURN_B || b.is_wide());
     let mut sums = [[T::ZERO; TN]; TM];
     // SAFETY: the thread's part is inside the tile; the tiles are inside the factors where `inside` says so, and runs
@@ -98,13 +128,13 @@ pub unsafe fn product<
         if inside && wide {
             let feed_a = Feed::<T, BM, BK, W, TURN_A>::new(&a, first[0], tid, to_a);
             let feed_b = Feed::<T, BN, BK, W, TURN_B>::new(&b, first[1], tid, to_b);
-            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, W, TURN_A, TURN_B>(
+            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, W, DIVIDES, TURN_A, TURN_B>(
                 feed_a, feed_b, a.k, read_a, read_b, &mut sums,
             );
         } else if inside && (wide || ANY) {
             let feed_a = Feed::<T, BM, BK, 1, TURN_A>::new(&a, first[0], tid, to_a);
             let feed_b = Feed::<T, BN, BK, 1, TURN_B>::new(&b, first[1], tid, to_b);
-            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, 1, TURN_A, TURN_B>(
+            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, 1, DIVIDES, TURN_A, TURN_B>(
                 feed_a, feed_b, a.k, read_a, read_b, &mut sums,
             );
         } else {
@@ -127,6 +157,12 @@ pub unsafe fn product<
         }
         if SLICES > 1 {
             join::<T, TM, TN, SLICES>(shared, slice, tid_in_slice, &mut sums);
+        }
+        if let Some(parts) = parts
+            && parts.count > 1
+            && !parts.add_up::<TM, TN, SLICES>(shared, slice, tid_in_slice, &mut sums)
+        {
+            return;
         }
         if slice == 0 {
             write::<T, TM, TN>(c, [a.x, b.x], engine.first_sum([first[0] + row, first[1] + column]), own, &sums);
@@ -160,6 +196,7 @@ unsafe fn pipeline<
     const STAGES: usize,
     const SLICES: usize,
     const W: usize,
+    const DIVIDES: bool,
     const TURN_A: bool,
     const TURN_B: bool,
 >(
@@ -186,8 +223,10 @@ unsafe fn pipeline<
         feed_b.advance(odd);
         let mut ahead = 1;
         while ahead < STAGES as u32 - 1 {
-            feed_a.copy(0, 1, ahead * bytes);
-            feed_b.copy(0, 1, ahead * bytes);
+            if !DIVIDES || (ahead as usize) < tiles {
+                feed_a.copy(0, 1, ahead * bytes);
+                feed_b.copy(0, 1, ahead * bytes);
+            }
             copy_async_commit();
             feed_a.advance(BK);
             feed_b.advance(BK);
@@ -203,6 +242,7 @@ unsafe fn pipeline<
 
     let mut tile = 0;
     while tile < tiles {
+        let copies = !DIVIDES || tile + STAGES - 1 < tiles;
         unroll!(step < BK / SLICES / Engine::<T>::DEPTH => {
             if step + 1 == steps {
                 reading = if reading + stage == STAGES * stage { 0 } else { reading + stage };
@@ -211,8 +251,8 @@ unsafe fn pipeline<
                 // whose stage is copied to next.
                 thread::sync_threads();
             }
-            // SAFETY: the tile of the next step is complete. (After the last tile it is one that was copied twice and
-            // is not used.)
+            // SAFETY: the tile of the next step is complete. (After the last tile it is one that is not used: copied
+            // twice, or of an earlier round, or of none.)
             let next = unsafe {
                 let at = (step + 1) % steps * Engine::<T>::DEPTH;
                 (
@@ -220,7 +260,7 @@ unsafe fn pipeline<
                     Engine::<T>::load_b::<TN>(read_b.add(reading + at * pitch(BN))),
                 )
             };
-            if (step * parts(steps)).is_multiple_of(steps) {
+            if copies && (step * parts(steps)).is_multiple_of(steps) {
                 // SAFETY: the feeds stay inside the factors, and the stage's readers have passed the last barrier.
                 unsafe {
                     feed_a.copy(step * parts(steps) / steps, parts(steps), writing);
@@ -229,8 +269,9 @@ unsafe fn pipeline<
             }
             if step + 2 == steps {
                 copy_async_commit();
-                // After the last tile the last tile is copied again, which is not read: this is cheaper than a test.
-                let rows = if tile + STAGES < tiles { BK } else { 0 };
+                // Without a guard the last tile is copied again after the last tile, which is not read: this is cheaper
+                // than a test.
+                let rows = if DIVIDES || tile + STAGES < tiles { BK } else { 0 };
                 feed_a.advance(rows);
                 feed_b.advance(rows);
                 writing = if writing + bytes == STAGES as u32 * bytes { 0 } else { writing + bytes };
@@ -254,127 +295,4 @@ fn wait_for_one<const STAGES: usize>() {
         5 => copy_async_wait::<3>(),
         _ => copy_async_wait::<0>(),
     }
-}
-
-/// Adds the sums of all slices to those of slice 0, in their order.
-///
-/// # Safety
-/// All threads of the block call it, and the shared memory, which has room for the sums of one slice, is not in use.
-#[inline(always)]
-unsafe fn join<T: Factor, const TM: usize, const TN: usize, const SLICES: usize>(
-    shared: *mut T,
-    slice: usize,
-    tid: usize,
-    sums: &mut [[T; TN]; TM],
-) {
-    let place = |i: usize| shared.wrapping_add(i * TN * (THREADS / SLICES) + tid);
-    let mut from = 1;
-    while from < SLICES {
-        if slice == from {
-            unroll!(i < TM => {
-                // SAFETY: each thread of the slice has a place for each of its sums; neighbouring threads have
-                // neighbouring places.
-                unsafe { write_row(place(i), THREADS / SLICES, &sums[i]) };
-            });
-        }
-        thread::sync_threads(); // separates the writes of the slice's sums from their reads
-        if slice == 0 {
-            unroll!(i < TM => {
-                // SAFETY: written above by the thread of the same part of the tile.
-                unsafe { add_row(place(i), THREADS / SLICES, &mut sums[i]) };
-            });
-        }
-        thread::sync_threads(); // separates the reads of these sums from the next slice's writes
-        from += 1;
-    }
-}
-
-/// Writes values `step` places apart.
-///
-/// # Safety
-/// The places exist, and no other thread uses them.
-#[inline(always)]
-unsafe fn write_row<T: Factor, const N: usize>(to: *mut T, step: usize, values: &[T; N]) {
-    unroll!(j < N => {
-        // SAFETY: the caller upholds this function's contract.
-        unsafe { to.add(j * step).write(values[j]) };
-    });
-}
-
-/// Adds what [`write_row`] wrote.
-///
-/// # Safety
-/// The values were written before, and they are not written meanwhile.
-#[inline(always)]
-unsafe fn add_row<T: Factor, const N: usize>(from: *const T, step: usize, sums: &mut [T; N]) {
-    unroll!(j < N => {
-        // SAFETY: the caller upholds this function's contract.
-        sums[j] = sums[j].add(unsafe { from.add(j * step).read() });
-    });
-}
-
-/// Writes a thread's sums, the first of which belongs to `row`, `column`, as far as they are inside the product and not
-/// before `own`.
-///
-/// # Safety
-/// No other thread writes these elements.
-#[inline(always)]
-unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
-    c: *mut T,
-    [rows, columns]: [usize; 2],
-    [row, column]: [usize; 2],
-    own: [usize; 2],
-    sums: &[[T; TN]; TM],
-) {
-    let wide = columns.is_multiple_of(T::WIDTH) && c.addr().is_multiple_of(16);
-    unroll!(i < TM => {
-        let row = place(row, Engine::<T>::LANES[0], Engine::<T>::ROWS, i);
-        if own[0] <= row && row < rows {
-            let to = c.wrapping_add(row * columns);
-            if wide {
-                // SAFETY: the row is inside the product and starts on a boundary, as do tiles; the caller upholds the
-                // rest of the contract.
-                unsafe { store_runs(to, column, own[1], columns, &sums[i]) };
-            } else {
-                // SAFETY: the row is inside the product; the caller upholds the rest of the contract.
-                unsafe { store_elements(to, column, own[1], columns, &sums[i]) };
-            }
-        }
-    });
-}
-
-/// Writes runs of 16 bytes to columns `first..end` of a row, whose ends are multiples of a run.
-///
-/// # Safety
-/// The row has `end` elements and starts on a 16-byte boundary; no other thread writes these columns.
-#[inline(always)]
-unsafe fn store_runs<T: Factor, const TN: usize>(row: *mut T, column: usize, first: usize, end: usize, sums: &[T; TN]) {
-    unroll!(run < TN / T::WIDTH => {
-        let column = place(column, Engine::<T>::LANES[1], T::WIDTH, run * T::WIDTH);
-        if first <= column && column < end {
-            // SAFETY: the run is inside the row.
-            unsafe { T::store_wide(row.add(column), sums, run * T::WIDTH) };
-        }
-    });
-}
-
-/// Writes elements to columns `first..end` of a row.
-///
-/// # Safety
-/// The row has `end` elements; no other thread writes these columns.
-#[inline(always)]
-unsafe fn store_elements<T: Factor, const TN: usize>(
-    row: *mut T,
-    column: usize,
-    first: usize,
-    end: usize,
-    sums: &[T; TN],
-) {
-    unroll!(j < TN => {
-        let column = place(column, Engine::<T>::LANES[1], T::WIDTH, j);
-        if first <= column && column < end {
-            // SAFETY: the element is inside the row.
-            unsafe { row.add(column).write(sums[j]) };
-        }
-    });
 }

@@ -30,7 +30,7 @@ pub(crate) const TILE: Setting<Choice> = Setting {
     name: "tile",
     help: "Tile of `best`; auto is the one expected to be fastest for the size",
     generated: false,
-    kind: Choice(&["auto", "large", "small", "tiny"]),
+    kind: Choice(&["auto", "large", "small", "tiny", "short", "mini"]),
 };
 
 /// The family.
@@ -200,6 +200,25 @@ fn cases() -> Vec<Case> {
         // tile.
         case([64, 68, 65], "tiny", &[]).only(&[Dtype::F32]),
         case([64, 65, 66], "tiny", &[a, b]).only(&[Dtype::F32]),
+        case([32, 64, 449], "short", &[]).only(&[Dtype::F32]),
+        case([35, 67, 130], "short", &[a, b]).only(&[Dtype::F32]),
+        case([36, 64, 64], "short", &[a]).only(&[Dtype::F32]),
+        case([33, 65, 3], "short", &[b]).only(&[Dtype::F32]),
+        case([32, 32, 320], "mini", &[]),
+        case([33, 35, 195], "mini", &[a, b]),
+        case([36, 40, 66], "mini", &[a]),
+        case([35, 33, 1], "mini", &[b]),
+        // Parts of the depth, of which the last one is odd, and which start off a boundary.
+        case([33, 34, 700], "mini", &[]),
+        case([64, 36, 641], "mini", &[a]),
+        case([36, 68, 577], "short", &[b]).only(&[Dtype::F32]),
+        case([64, 72, 577], "tiny", &[a]).only(&[Dtype::F32]),
+        case([65, 69, 705], "small", &[a, b]).only(&[Dtype::F64]),
+        // Less than a tile, in runs and one by one.
+        case([4, 8, 5], "mini", &[a]),
+        case([16, 28, 130], "mini", &[]),
+        case([3, 1, 67], "mini", &[a, b]),
+        case([40, 7, 66], "mini", &[b]),
         case([64, 68, 65], "small", &[]).only(&[Dtype::F64]),
         case([64, 65, 66], "small", &[a, b]).only(&[Dtype::F64]),
         case([129, 131, 66], "small", &[]),
@@ -215,6 +234,9 @@ fn cases() -> Vec<Case> {
         case([3, 33, 17, 9], "auto", &[]),
         case([5, 4, 3, 3], "auto", &[a, b]),
         case([2, 65, 68, 66], "tiny", &[b]).only(&[Dtype::F32]),
+        case([3, 33, 66, 70], "short", &[a]).only(&[Dtype::F32]),
+        case([5, 33, 36, 68], "mini", &[]),
+        case([2, 9, 36, 642], "mini", &[b]),
         case([3, 65, 66, 67], "small", &[a]).only(&[Dtype::F64]),
         case([2, 129, 65, 66], "small", &[]),
         case([2, 129, 132, 34], "large", &[a]),

@@ -1,0 +1,142 @@
+//! Which tile computes a product, and how many blocks divide the depth of each.
+
+use super::{Batch, Real, Sizes, Tile};
+
+/// A tile, and the depth of the part that a block computes.
+pub(super) struct Division<'v, T: 'static> {
+    pub tile: &'v Tile<T>,
+    /// The whole depth, or a multiple of [`STEP`].
+    pub depth: u32,
+}
+
+/// Nanoseconds of a block with a tile, measured on an H200.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    /// For one `k`, alone on a multiprocessor.
+    alone: f64,
+    /// For one `k`, where several blocks follow each other on a multiprocessor or share it.
+    among_others: f64,
+    /// For its start and its end.
+    start: f64,
+}
+
+impl Times {
+    pub const fn new(alone: f64, among_others: f64, start: f64) -> Self {
+        Self { alone, among_others, start }
+    }
+}
+
+/// Parts are multiples of this depth, which is that of the deepest stage, so that only the last one has an odd stage.
+const STEP: usize = 64;
+
+/// Most parts of a tile: the last block reads the sums of all.
+const MOST: usize = 64;
+
+/// Nanoseconds that the last block of a tile takes for its ticket, and for each round in which its slices read sums.
+const JOIN: [f64; 2] = [2000.0, 500.0];
+
+/// How many times as long a step takes without a pipeline of copies.
+const PLAIN: f64 = 5.0;
+
+/// The number of parts of this depth; one for a product without depth.
+pub(super) fn parts(sizes: &Sizes, depth: u32) -> u32 {
+    (sizes.k as u32).div_ceil(depth.max(1)).max(1)
+}
+
+/// The tile and the parts with which the busiest multiprocessor is expected to finish first; `None` without tiles.
+pub(super) fn fastest<'v, T: Real>(
+    allowed: impl Iterator<Item = &'v Tile<T>>,
+    sizes: &Sizes,
+    batch: &Batch,
+    multiprocessors: u32,
+) -> Option<Division<'v, T>> {
+    let mut best: Option<(f64, Division<'v, T>)> = None;
+    for tile in allowed {
+        for count in 1..=if tile.size.divides { MOST } else { 1 } {
+            let depth = if count == 1 { sizes.k } else { sizes.k.div_ceil(count).next_multiple_of(STEP) };
+            let time = time(tile, sizes, batch, multiprocessors, depth);
+            if best.as_ref().is_none_or(|&(least, _)| time < least) {
+                best = Some((time, Division { tile, depth: depth as u32 }));
+            }
+            if depth <= STEP {
+                break;
+            }
+        }
+    }
+    best.map(|(_, division)| division)
+}
+
+/// Nanoseconds until the busiest multiprocessor is expected to have finished.
+fn time<T: Real>(tile: &Tile<T>, sizes: &Sizes, batch: &Batch, multiprocessors: u32, depth: usize) -> f64 {
+    let (Sizes { m, n, .. }, Times { alone, among_others, start }) = (*sizes, tile.times);
+    let tiles = m.div_ceil(tile.size.rows as usize) as f64 * n.div_ceil(tile.size.columns as usize) as f64;
+    let parts = f64::from(parts(sizes, depth as u32));
+    let rounds = (tiles * batch.count as f64 * parts / f64::from(multiprocessors)).ceil();
+    let step = if rounds > 1.0 { among_others } else { alone };
+    let step = if is_fast(tile, sizes, batch) { step } else { PLAIN * step };
+    let join = if parts > 1.0 { JOIN[0] + (parts / f64::from(tile.size.slices)).ceil() * JOIN[1] } else { 0.0 };
+    rounds * (depth as f64 * step + start) + join
+}
+
+/// Whether the kernel copies the factors asynchronously, which depends on the sizes and on where rows start.
+fn is_fast<T: Real>(tile: &Tile<T>, sizes: &Sizes, batch: &Batch) -> bool {
+    let Sizes { m, n, transposed, .. } = *sizes;
+    // Only factors that are not turned are copied in runs.
+    let step = |factor: usize| if batch.count > 1 { batch.steps[factor] } else { 0 };
+    let off = |length: usize, factor| !(length.is_multiple_of(T::WIDTH) && step(factor).is_multiple_of(T::WIDTH));
+    let odd = transposed[0] && off(m, 0) || !transposed[1] && off(n, 1);
+    tile.size.is_pipelined([m, n], [!transposed[0], transposed[1]]) && (tile.size.any || !odd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tile and the number of parts on an H200.
+    fn chosen<T: Real>(sizes: Sizes, batch: Batch) -> (String, u32) {
+        let tiles = T::tiles();
+        let Division { tile, depth } = fastest(tiles.iter(), &sizes, &batch, 132).expect("a tile");
+        assert!(depth as usize == sizes.k || (depth as usize).is_multiple_of(STEP), "{sizes:?}: {depth}");
+        (tile.name().to_owned(), parts(&sizes, depth))
+    }
+
+    fn cube(side: usize) -> Sizes {
+        Sizes { m: side, n: side, k: side, ..Sizes::default() }
+    }
+
+    #[test]
+    fn the_tile_is_chosen_for_the_blocks_of_all_products() {
+        let single = |sizes| chosen::<f32>(sizes, Batch::SINGLE);
+        for (side, tile) in [(0, "large"), (1, "mini"), (64, "mini"), (256, "mini"), (512, "short"), (2048, "large")] {
+            assert_eq!(single(cube(side)), (tile.to_owned(), 1), "{side}");
+        }
+        let sizes = Sizes { k: 64, ..cube(256) };
+        assert_eq!(chosen::<f32>(sizes, Batch::contiguous(660, sizes).expect("it is small")).0, "large");
+        // Products smaller than a tile do not fill larger ones.
+        let sizes = cube(64);
+        assert_eq!(chosen::<f32>(sizes, Batch::contiguous(1024, sizes).expect("it is small")).0, "tiny");
+        assert_eq!(chosen::<f64>(cube(64), Batch::SINGLE), ("mini".to_owned(), 1));
+    }
+
+    #[test]
+    fn few_tiles_divide_their_depth() {
+        let deep = Sizes { k: 16384, ..cube(64) };
+        let (tile, parts) = chosen::<f32>(deep, Batch::SINGLE);
+        assert!(tile == "mini" && (16..=MOST as u32).contains(&parts), "{tile} in {parts} parts");
+        // A batch has blocks enough.
+        let batch = Batch::contiguous(132, deep).expect("it is small");
+        assert_eq!(chosen::<f32>(deep, batch).1, 1);
+        let (_, parts) = chosen::<f64>(Sizes { k: 4096, ..cube(128) }, Batch::SINGLE);
+        assert!(parts > 1, "{parts}");
+    }
+
+    #[test]
+    fn matrices_off_16_byte_boundaries_exclude_the_tiles_that_need_them() {
+        let sizes = Sizes { k: 64, ..cube(256) };
+        let tile = |batch| chosen::<f32>(sizes, batch).0;
+        assert_eq!(tile(Batch::new(660, [1 << 14, (1 << 14) + 1, 1 << 16])), "small");
+        // A is turned on its way, element by element.
+        assert_eq!(tile(Batch::new(660, [(1 << 14) + 1, 1 << 14, 1 << 16])), "large");
+        assert_eq!(tile(Batch::new(1, [0, 1, 0])), tile(Batch::SINGLE));
+    }
+}

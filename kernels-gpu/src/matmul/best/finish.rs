@@ -1,0 +1,202 @@
+//! What follows the main loop: the sums of the slices of a block, and of the parts of a tile that several blocks
+//! compute, are added up, and written.
+
+use super::{THREADS, engine::Engine};
+use crate::matmul::{factor::Factor, outer::place};
+use crate::reduce::collective::is_last_of;
+use crate::unroll::unroll;
+use cuda_std::thread;
+
+/// Adds the sums of all slices to those of slice 0: in rounds, in each of which the upper half of the slices that are
+/// left gives its sums to the lower half.
+///
+/// # Safety
+/// All threads of the block call it, and the shared memory, which has room for the sums of half of the slices, is not
+/// in use.
+#[inline(always)]
+pub unsafe fn join<T: Factor, const TM: usize, const TN: usize, const SLICES: usize>(
+    shared: *mut T,
+    slice: usize,
+    tid: usize,
+    sums: &mut [[T; TN]; TM],
+) {
+    let threads = THREADS / SLICES;
+    let mut half = SLICES / 2;
+    while half > 0 {
+        if half <= slice && slice < 2 * half {
+            unroll!(i < TM => {
+                // SAFETY: each thread of the slice has a place for each of its sums; neighbouring threads have
+                // neighbouring places.
+                unsafe { write_row(sums_of::<T, TM, TN, SLICES>(shared, slice - half, i, tid), threads, &sums[i]) };
+            });
+        }
+        thread::sync_threads(); // separates the writes of the upper half's sums from their reads
+        if slice < half {
+            unroll!(i < TM => {
+                // SAFETY: written above by the thread of the same part of the tile.
+                unsafe { add_row(sums_of::<T, TM, TN, SLICES>(shared, slice, i, tid), threads, &mut sums[i]) };
+            });
+        }
+        half /= 2;
+        if half > 0 {
+            thread::sync_threads(); // separates the reads of these sums from the next round's writes
+        }
+    }
+}
+
+/// Where row `i` of a thread's sums lies in memory for the sums of several groups of threads: neighbouring threads have
+/// neighbouring places.
+#[inline(always)]
+fn sums_of<T, const TM: usize, const TN: usize, const SLICES: usize>(
+    memory: *mut T,
+    group: usize,
+    i: usize,
+    tid: usize,
+) -> *mut T {
+    memory.wrapping_add((group * TM + i) * TN * (THREADS / SLICES) + tid)
+}
+
+/// The blocks that compute one tile, each from a part of the depth.
+#[derive(Clone, Copy)]
+pub struct Parts<T> {
+    /// Number of these blocks.
+    pub count: usize,
+    /// This block's number among them.
+    pub part: usize,
+    /// Room for the sums of each of them.
+    pub sums: *mut T,
+    /// The tile's ticket.
+    pub ticket: *mut u32,
+}
+
+impl<T: Factor> Parts<T> {
+    /// Stores the sums of slice 0 and draws a ticket. In the block that draws the last one, slice 0 gets the sums of all
+    /// parts, in an order that does not depend on which block is the last; all threads of the others get `false`.
+    ///
+    /// # Safety
+    /// All threads of the block call it once, and the shared memory has room as for [`join`]; `sums` has room for
+    /// `count` tiles, and `ticket` was 0 before the launch, of which these blocks alone use both.
+    #[inline(always)]
+    pub unsafe fn add_up<const TM: usize, const TN: usize, const SLICES: usize>(
+        self,
+        shared: *mut T,
+        slice: usize,
+        tid: usize,
+        sums: &mut [[T; TN]; TM],
+    ) -> bool {
+        let threads = THREADS / SLICES;
+        if slice == 0 {
+            unroll!(i < TM => {
+                // SAFETY: there is room for this part, in which each thread of the slice has a place for each sum.
+                unsafe { write_row(sums_of::<T, TM, TN, SLICES>(self.sums, self.part, i, tid), threads, &sums[i]) };
+            });
+        }
+        thread::sync_threads(); // the part is complete before the ticket says so
+        // SAFETY: the caller upholds this function's contract.
+        if !unsafe { is_last_of(self.ticket, self.count as u32) } {
+            return false;
+        }
+        *sums = [[T::ZERO; TN]; TM];
+        let mut part = slice;
+        while part < self.count {
+            unroll!(i < TM => {
+                // SAFETY: every part is complete: its block has drawn a ticket before the last one.
+                unsafe { add_row(sums_of::<T, TM, TN, SLICES>(self.sums, part, i, tid), threads, &mut sums[i]) };
+            });
+            part += SLICES;
+        }
+        // SAFETY: the caller upholds this function's contract, and all threads have left the shared memory.
+        unsafe { join::<T, TM, TN, SLICES>(shared, slice, tid, sums) };
+        true
+    }
+}
+
+/// Writes values `step` places apart.
+///
+/// # Safety
+/// The places exist, and no other thread uses them.
+#[inline(always)]
+unsafe fn write_row<T: Factor, const N: usize>(to: *mut T, step: usize, values: &[T; N]) {
+    unroll!(j < N => {
+        // SAFETY: the caller upholds this function's contract.
+        unsafe { to.add(j * step).write(values[j]) };
+    });
+}
+
+/// Adds what [`write_row`] wrote.
+///
+/// # Safety
+/// The values were written before, and they are not written meanwhile.
+#[inline(always)]
+unsafe fn add_row<T: Factor, const N: usize>(from: *const T, step: usize, sums: &mut [T; N]) {
+    unroll!(j < N => {
+        // SAFETY: the caller upholds this function's contract.
+        sums[j] = sums[j].add(unsafe { from.add(j * step).read() });
+    });
+}
+
+/// Writes a thread's sums, the first of which belongs to `row`, `column`, as far as they are inside the product and not
+/// before `own`.
+///
+/// # Safety
+/// No other thread writes these elements.
+#[inline(always)]
+pub unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
+    c: *mut T,
+    [rows, columns]: [usize; 2],
+    [row, column]: [usize; 2],
+    own: [usize; 2],
+    sums: &[[T; TN]; TM],
+) {
+    let wide = columns.is_multiple_of(T::WIDTH) && c.addr().is_multiple_of(16);
+    unroll!(i < TM => {
+        let row = place(row, Engine::<T>::LANES[0], Engine::<T>::ROWS, i);
+        if own[0] <= row && row < rows {
+            let to = c.wrapping_add(row * columns);
+            if wide {
+                // SAFETY: the row is inside the product and starts on a boundary, as do tiles; the caller upholds the
+                // rest of the contract.
+                unsafe { store_runs(to, column, own[1], columns, &sums[i]) };
+            } else {
+                // SAFETY: the row is inside the product; the caller upholds the rest of the contract.
+                unsafe { store_elements(to, column, own[1], columns, &sums[i]) };
+            }
+        }
+    });
+}
+
+/// Writes runs of 16 bytes to columns `first..end` of a row, whose ends are multiples of a run.
+///
+/// # Safety
+/// The row has `end` elements and starts on a 16-byte boundary; no other thread writes these columns.
+#[inline(always)]
+unsafe fn store_runs<T: Factor, const TN: usize>(row: *mut T, column: usize, first: usize, end: usize, sums: &[T; TN]) {
+    unroll!(run < TN / T::WIDTH => {
+        let column = place(column, Engine::<T>::LANES[1], T::WIDTH, run * T::WIDTH);
+        if first <= column && column < end {
+            // SAFETY: the run is inside the row.
+            unsafe { T::store_wide(row.add(column), sums, run * T::WIDTH) };
+        }
+    });
+}
+
+/// Writes elements to columns `first..end` of a row.
+///
+/// # Safety
+/// The row has `end` elements; no other thread writes these columns.
+#[inline(always)]
+unsafe fn store_elements<T: Factor, const TN: usize>(
+    row: *mut T,
+    column: usize,
+    first: usize,
+    end: usize,
+    sums: &[T; TN],
+) {
+    unroll!(j < TN => {
+        let column = place(column, Engine::<T>::LANES[1], T::WIDTH, j);
+        if first <= column && column < end {
+            // SAFETY: the element is inside the row.
+            unsafe { row.add(column).write(sums[j]) };
+        }
+    });
+}
