@@ -2,10 +2,12 @@
 //! are replayed, and the others continue at their rate.
 
 use super::costs::Costs;
-use super::replay::{CAUSES, Cause, Rates, Setting, different_sectors, replay};
+use super::replay::{CAUSES, Cause, Others, Rates, Replayed, Setting, different_sectors, replay};
 use super::subject::Subject;
 use super::without::Without;
+use crate::program::Program;
 use crate::trace::{Act, BlockTrace};
+use std::borrow::Cow;
 
 /// Bytes of the first-level cache and shared memory of a multiprocessor, and the least that the cache has.
 const L1_BYTES: u64 = 256 << 10;
@@ -32,9 +34,11 @@ pub struct Multiprocessor<'a> {
     /// Number of its blocks.
     own: u64,
     /// The recorded ones that it gets first, without a gap.
-    chosen: Vec<&'a BlockTrace>,
-    /// Their part of the work that they did.
+    chosen: Vec<Cow<'a, BlockTrace>>,
+    /// Work of a block of the device relative to that of these; 1 where the work is not drawn.
     part: f64,
+    /// Whether blocks draw their work.
+    drawn: bool,
     rates: Rates,
 }
 
@@ -42,11 +46,20 @@ impl<'a> Multiprocessor<'a> {
     pub fn new(subject: &'a Subject<'a>, costs: &'a Costs) -> Self {
         let multiprocessors = subject.multiprocessors();
         let recorded = subject.traced.blocks.iter().zip(0_u64..);
-        let chosen: Vec<&BlockTrace> =
-            recorded.take_while(|(block, at)| block.number == at * multiprocessors).map(|(block, _)| block).collect();
+        let mut chosen: Vec<Cow<'_, BlockTrace>> = recorded
+            .take_while(|(block, at)| block.number == at * multiprocessors)
+            .map(|(block, _)| Cow::Borrowed(block))
+            .collect();
         let own = subject.blocks.max(1).div_ceil(multiprocessors);
-        let (part, rates) = (part(subject, &chosen), rates(subject, &chosen, costs));
-        Self { subject, costs, own, chosen, part, rates }
+        let drawn = part(subject, &chosen);
+        let mut part = drawn.unwrap_or(1.0);
+        if part < 1.0 {
+            // The device's blocks end where these have had their part: the time to fill and to drain is the same.
+            chosen.iter_mut().for_each(|block| *block = Cow::Owned(block.up_to(part)));
+            part = 1.0;
+        }
+        let rates = rates(subject, &chosen, costs);
+        Self { subject, costs, own, chosen, part, drawn: drawn.is_some(), rates }
     }
 
     /// Instructions of the longest warp of its recorded blocks relative to the mean.
@@ -81,7 +94,8 @@ impl<'a> Multiprocessor<'a> {
     }
 
     fn replayed(&self, without: Option<Without>) -> Busiest {
-        let Self { subject, costs, own, ref chosen, part, mut rates } = *self;
+        let Self { subject, costs, own, ref chosen, part, drawn, mut rates } = *self;
+        let blocks: Vec<&BlockTrace> = chosen.iter().map(Cow::as_ref).collect();
         let places = if without == Some(Without::EmptyPlaces) { 2 } else { 1 } * subject.occupancy.blocks.max(1);
         let resident = u64::from(places).min(own) as u32;
         let shared = u64::from(resident) * subject.shared_bytes;
@@ -94,9 +108,10 @@ impl<'a> Multiprocessor<'a> {
             start: costs.block_start_ns * subject.clock() * active as f64,
             cache_bytes: L1_BYTES.saturating_sub(shared).max(LEAST_L1_BYTES),
             rates,
+            others: Others { first: &subject.traced.shared, at_once: active * u64::from(resident) },
             without,
         };
-        let replayed = replay(subject.program, chosen, &setting, costs);
+        let replayed = replay(subject.program, &blocks, &setting, costs);
         let (end, idle) = (replayed.ends.last().copied().unwrap_or(0.0), replayed.idle);
         let recorded = replayed.ends.len() as u64;
         let mut causes = replayed.causes;
@@ -110,8 +125,11 @@ impl<'a> Multiprocessor<'a> {
             let rate = if recorded > 1 { (end - half) / (recorded / 2) as f64 } else { end / f64::from(resident) };
             cycles = (end + (own - recorded) as f64 * rate).max(idle * own as f64 / recorded as f64);
         }
+        let chain = self.chain(&replayed, &setting);
+        causes[Cause::Latency as usize] += (chain - cycles).max(0.0) * warps;
+        cycles = cycles.max(chain);
         // Where blocks draw their work, one that did more has had a larger part of it.
-        if part == 1.0 {
+        if !drawn {
             cycles += extra_of_the_last(subject, &setting, costs);
         }
         // What comes before the first copy has arrived does not depend on the number of copies.
@@ -121,18 +139,27 @@ impl<'a> Multiprocessor<'a> {
         let busy = replayed.busy.map(|busy| (busy * continued).min(cycles));
         Busiest { cycles, parts: parts(cycles, &causes, &busy), busy }
     }
+
+    /// Cycles in which results pass through a chain of blocks from the first one to the last, each of which waits for
+    /// earlier ones; 0 without such a chain.
+    fn chain(&self, replayed: &Replayed, setting: &Setting) -> f64 {
+        let passed = self.subject.traced.relayed as f64 * replayed.relay;
+        let Some(first) = self.chosen.first().filter(|_| passed > 0.0) else { return 0.0 };
+        // The first block starts the chain, and the last one ends as the first one does.
+        passed + alone(self.subject.program, first, setting, self.costs)
+    }
 }
 
 /// Where blocks draw their work, the device's blocks draw equal parts, while the simulator's schedule lets some do
-/// more: the mean over the number of copies of the recorded blocks, if there is an atomic for each copy; otherwise 1.
-fn part(subject: &Subject<'_>, chosen: &[&BlockTrace]) -> f64 {
+/// more: the mean over the number of copies of the recorded blocks, if there is an atomic for each copy.
+fn part(subject: &Subject<'_>, chosen: &[Cow<'_, BlockTrace>]) -> Option<f64> {
     let signals = chosen.iter().flat_map(|block| &block.warps).flat_map(|warp| &warp.signals);
     let copies = signals.filter(|signal| signal.act == Act::Copies).count();
     let all = subject.traced.copies;
     if copies == 0 || subject.counters.global_atomics < all {
-        return 1.0;
+        return None;
     }
-    (all * chosen.len() as u64).div_ceil(subject.blocks.max(1)) as f64 / copies as f64
+    Some((all * chosen.len() as u64).div_ceil(subject.blocks.max(1)) as f64 / copies as f64)
 }
 
 /// The parts of the time: the unit that works the longest has at least the time in which it works, because nothing else
@@ -151,17 +178,20 @@ fn parts(cycles: f64, causes: &[f64; CAUSES], busy: &[f64; CAUSES]) -> [f64; CAU
 
 /// Returns by how much the last block that did the most takes longer alone than the first one. In many reductions it
 /// adds up the results of all blocks.
-fn extra_of_the_last(subject: &Subject<'_>, setting: &Setting, costs: &Costs) -> f64 {
+fn extra_of_the_last(subject: &Subject<'_>, setting: &Setting<'_>, costs: &Costs) -> f64 {
     let (Some(first), Some(last)) = (subject.traced.blocks.first(), &subject.traced.last) else { return 0.0 };
-    let alone = |block: &BlockTrace| {
-        let replayed = replay(subject.program, &[block], &Setting { resident: 1, ..*setting }, costs);
-        replayed.ends.last().copied().unwrap_or(0.0)
-    };
+    let alone = |block: &BlockTrace| alone(subject.program, block, setting, costs);
     (alone(last) - alone(first)).max(0.0)
 }
 
+/// Cycles of a block that has a multiprocessor to itself.
+fn alone(program: &Program, block: &BlockTrace, setting: &Setting<'_>, costs: &Costs) -> f64 {
+    let replayed = replay(program, &[block], &Setting { resident: 1, ..*setting }, costs);
+    replayed.ends.last().copied().unwrap_or(0.0)
+}
+
 /// The share of memory that the multiprocessor has.
-fn rates(subject: &Subject<'_>, chosen: &[&BlockTrace], costs: &Costs) -> Rates {
+fn rates(subject: &Subject<'_>, chosen: &[Cow<'_, BlockTrace>], costs: &Costs) -> Rates {
     let clock = subject.clock();
     let blocks = subject.blocks.max(1);
     let active = blocks.min(subject.multiprocessors()) as f64;
@@ -177,7 +207,8 @@ fn rates(subject: &Subject<'_>, chosen: &[&BlockTrace], costs: &Costs) -> Rates 
     let traffic = |bytes: f64, stay: f64| {
         if bytes > 0.0 { (bytes - stay + evicted * bytes / moved) / bytes } else { 1.0 }
     };
-    let own = bytes(32 * different_sectors(subject.program, chosen, false) as u64) * blocks as f64
+    let blocks_of_one: Vec<&BlockTrace> = chosen.iter().map(Cow::as_ref).collect();
+    let own = bytes(32 * different_sectors(subject.program, &blocks_of_one, false) as u64) * blocks as f64
         / chosen.len().max(1) as f64;
     Rates {
         l2: 32.0 / l2,

@@ -89,8 +89,13 @@ fn why(cause: Cause, subject: &Subject<'_>, costs: &Costs) -> String {
             subject.bandwidth(costs)
         ),
         Cause::Latency => format!(
-            "results of earlier instructions and loads; a multiprocessor has {} warps to fill the time",
-            occupancy.warps
+            "results of earlier instructions and loads; a multiprocessor has {} warps to fill the time{}",
+            occupancy.warps,
+            if traced.relayed > 0 {
+                format!("; {} words that blocks pass to each other", traced.relayed)
+            } else {
+                String::new()
+            }
         ),
         Cause::Cache => format!(
             "{} sectors in {} requests{}",

@@ -7,6 +7,7 @@ mod footprint;
 mod polls;
 mod recorded;
 mod recording;
+mod relayed;
 mod signals;
 
 use crate::count::{bypassing_sectors_of, combined_wavefronts_of, sectors_of, wavefronts_of};
@@ -19,7 +20,8 @@ use atomics::Atomics;
 use footprint::Footprint;
 use recorded::Why;
 use recording::Recording;
-use std::collections::BTreeMap;
+use relayed::Relayed;
+use std::collections::{BTreeMap, HashMap};
 
 pub use atomics::Contention;
 pub use recorded::Trace;
@@ -38,6 +40,10 @@ pub struct Traced {
     pub copies: u64,
     /// Work of the atomics on global memory.
     pub atomics: Contention,
+    /// Words of global memory that blocks write for others which run at the same time, and that these wait for.
+    pub relayed: u64,
+    /// The sectors of the recorded blocks that an earlier block reads too, with the first one that does.
+    pub shared: HashMap<u64, u32>,
     /// The recorded blocks by their numbers; the first one is block 0.
     pub blocks: Vec<BlockTrace>,
     /// Of the last blocks of the grid the one that executed the most instructions: in many reductions the block that
@@ -80,6 +86,21 @@ fn worst(wavefronts: &[u64; 33]) -> usize {
     wavefronts.iter().rposition(|&requests| requests > 0).unwrap_or(0)
 }
 
+/// Sectors that blocks before the recorded ones read, with the first of these.
+fn shared(blocks: &[BlockTrace], read: &Footprint) -> HashMap<u64, u32> {
+    let mut shared = HashMap::new();
+    for block in blocks {
+        let warps = block.warps.iter();
+        let copied = warps.clone().flat_map(|warp| &warp.signals).flat_map(|signal| &signal.reads);
+        let copied = copied.flat_map(|&(first, count)| first..first + count);
+        for sector in warps.flat_map(|warp| &warp.sectors).copied().chain(copied) {
+            let first = read.first_block(sector).filter(|&first| u64::from(first) < block.number);
+            shared.extend(first.map(|first| (sector, first)));
+        }
+    }
+    shared
+}
+
 /// Words by lane and bank.
 type Words = Box<[[u32; 32]; LANES]>;
 
@@ -91,6 +112,7 @@ pub(crate) struct Tracing {
     written: Footprint,
     copies: u64,
     atomics: Atomics,
+    relayed: Relayed,
     banks: BTreeMap<Site, (Words, [u64; 33])>,
     sectors: BTreeMap<Site, Vec<u64>>,
     blocks: Vec<BlockTrace>,
@@ -105,6 +127,7 @@ impl Tracing {
             written: Footprint::default(),
             copies: 0,
             atomics: Atomics::default(),
+            relayed: Relayed::default(),
             banks: BTreeMap::new(),
             sectors: BTreeMap::new(),
             blocks: Vec::new(),
@@ -135,6 +158,8 @@ impl Tracing {
             written_bytes: self.written.bytes(),
             copies: self.copies,
             atomics: self.atomics.contention(),
+            relayed: self.relayed.words(),
+            shared: shared(&self.blocks, &self.read),
             blocks: self.blocks,
             last: self.last,
             banks: banks.collect(),
@@ -164,6 +189,7 @@ impl Tracing {
 
     fn global(&mut self, touch: &Touch<'_>) -> u32 {
         let sectors = sectors_of(touch);
+        self.relayed.touch(touch);
         if touch.kind != AccessKind::Load {
             self.written.touch(touch);
         }
@@ -240,6 +266,7 @@ impl Observer for Tracing {
         self.written.absorb(other.written);
         self.copies += other.copies;
         self.atomics.absorb(other.atomics);
+        self.relayed.absorb(other.relayed);
         for (site, (words, wavefronts)) in other.banks {
             let empty = || (Box::new([[0; 32]; LANES]), [0; 33]);
             let (mine, counts) = self.banks.entry(site).or_insert_with(empty);
@@ -283,7 +310,7 @@ impl Observer for Tracing {
     fn range(&mut self, block: &mut Self::Block, range: &Range, _: Peek<'_>) {
         if range.space == Space::Global {
             let moved = if range.kind == AccessKind::Load { &mut self.read } else { &mut self.written };
-            moved.range(range.start, range.bytes);
+            moved.range(range.owner, range.start, range.bytes);
         }
         if let Some(recording) = block {
             recording.range(range);

@@ -23,6 +23,23 @@ impl BlockTrace {
     pub fn instructions(&self) -> u64 {
         self.warps.iter().map(|warp| warp.total).sum()
     }
+
+    /// The block as if its warps had ended after this part of their instructions.
+    pub fn up_to(&self, part: f64) -> Self {
+        let cut = |warp: &WarpTrace| {
+            let total = (warp.total as f64 * part).ceil() as u64;
+            let steps = warp.steps[..warp.steps.len().min(total as usize)].to_vec();
+            let signals = warp.signals.iter().filter(|signal| (signal.step as usize) < steps.len());
+            WarpTrace {
+                sectors: warp.sectors.clone(),
+                signals: signals.cloned().collect(),
+                total,
+                full: steps.len() < total as usize,
+                steps,
+            }
+        };
+        Self { number: self.number, warps: self.warps.iter().map(cut).collect() }
+    }
 }
 
 /// Recorded instructions of one warp.
@@ -75,6 +92,11 @@ pub struct Step {
 }
 
 impl Step {
+    /// Whether it loads from global memory what another thread may have stored meanwhile.
+    pub fn awaits(&self) -> bool {
+        self.effect == Effect::Polls && self.space == Some(Space::Global)
+    }
+
     fn add(&mut self, access: &Access) {
         self.effect = self.effect.max(access.effect);
         self.place = self.place.wrapping_add(access.place);
@@ -337,6 +359,17 @@ mod tests {
                 format!("mov.u32 %r2, %ctaid.x;\nsetp.ne.u32 %p1, %r2, {most};\n@%p1 bra L;\nnot.b32 %r3, %r1;\nL:");
             let traced = traced(&body, 100, Trace { every: 132, ..Trace::default() });
             assert_eq!(traced.last.map(|block| block.number), Some(kept));
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_block_is_its_first_instructions() {
+        let body = "L:\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, 50;\n@%p1 bra L;";
+        for (most, recorded) in [(1 << 10, 77), (50, 50)] {
+            let block = BlockTrace { number: 0, warps: warps(body, most) };
+            let (whole, part) = (&block.warps[0], &block.up_to(0.5).warps[0]);
+            assert_eq!((whole.total, part.total, part.steps.len()), (154, 77, recorded));
+            assert_eq!(part.steps[..], whole.steps[..recorded]);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Accesses to memory.
 
 use super::Machine;
-use super::memory::Arrival;
+use super::memory::{Arrival, Reader};
 use super::ready::{Ready, Source};
 use crate::explain::without::Without;
 use crate::program::{Async, Group, Op, Order, Space};
@@ -56,7 +56,9 @@ impl Machine<'_> {
                 }
                 _ => {
                     let cached = !matches!(op, Op::Load(load) if load.order != Order::Weak);
-                    Ready { arrival: self.memory.load(now, sectors, cached), from: Source::Memory }
+                    let block = self.running[self.warps[warp].block].number;
+                    let reader = Reader { block, cached, awaits: step.awaits() };
+                    Ready { arrival: self.memory.load(now, sectors, reader), from: Source::Memory }
                 }
             },
             _ => Ready::at(now + costs.l1_cycles),

@@ -3,7 +3,7 @@
 
 use super::cache::Cache;
 use crate::explain::Costs;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Rates of the queues, in cycles of the multiprocessor.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +26,26 @@ pub(in crate::explain) struct Rates {
     pub read: f64,
     /// The same per sector written for the first time.
     pub written: f64,
+}
+
+/// Who else reads the sectors.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::explain) struct Others<'t> {
+    /// The sectors that an earlier block reads too, with the first one that does.
+    pub first: &'t HashMap<u64, u32>,
+    /// Blocks of the device that run at the same time.
+    pub at_once: u64,
+}
+
+/// What a load is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader {
+    /// Number of the block.
+    pub block: u64,
+    /// Whether it looks in the first-level cache.
+    pub cached: bool,
+    /// Whether it reads what others wrote during the launch, which is in the second-level cache.
+    pub awaits: bool,
 }
 
 /// When a result arrives, and what it waited for.
@@ -57,8 +77,9 @@ impl Worked {
 
 /// The queues; each number is the cycle at which one is free.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct Memory<'t> {
     rates: Rates,
+    others: Others<'t>,
     latency: (f64, f64, f64),
     cache: Cache,
     read: HashSet<u64>,
@@ -75,10 +96,11 @@ pub(super) struct Memory {
     pub first: Option<f64>,
 }
 
-impl Memory {
-    pub fn new(rates: Rates, cache_bytes: u64, costs: &Costs) -> Self {
+impl<'t> Memory<'t> {
+    pub fn new(rates: Rates, others: Others<'t>, cache_bytes: u64, costs: &Costs) -> Self {
         Self {
             rates,
+            others,
             latency: (costs.l1_cycles, costs.l2_cycles, costs.global_cycles),
             cache: Cache::new(cache_bytes),
             read: HashSet::new(),
@@ -99,8 +121,9 @@ impl Memory {
         self.requests.max(self.l2).max(self.dram).max(self.stores).max(self.atomics)
     }
 
-    /// Loads sectors at a time. `cached` loads look in the first-level cache.
-    pub fn load(&mut self, now: f64, sectors: &[u64], cached: bool) -> Arrival {
+    /// Loads sectors at a time.
+    pub fn load(&mut self, now: f64, sectors: &[u64], reader: Reader) -> Arrival {
+        let cached = reader.cached;
         let start = self.requests.max(now);
         let lines = sectors.chunk_by(|a, b| a / 4 == b / 4).count();
         let cycles = (lines as f64).max(sectors.len() as f64 / 4.0);
@@ -114,7 +137,7 @@ impl Memory {
                 arrival.at = arrival.at.max(at);
                 continue;
             }
-            let one = self.miss(self.requests, sector, self.rates.l2);
+            let one = self.miss(self.requests, sector, self.rates.l2, reader);
             if cached {
                 self.cache.insert(sector, one.at);
             }
@@ -126,10 +149,11 @@ impl Memory {
     }
 
     /// Copies ranges of sectors in bulk, past the first-level cache; returns when the last bytes have arrived.
-    pub fn copy(&mut self, now: f64, reads: &[(u64, u64)], writes: &[(u64, u64)]) -> Arrival {
+    pub fn copy(&mut self, now: f64, block: u64, reads: &[(u64, u64)], writes: &[(u64, u64)]) -> Arrival {
         let mut arrival = Arrival { at: now, dram: 0.0, cache: 0.0 };
+        let reader = Reader { block, cached: false, awaits: false };
         for sector in reads.iter().flat_map(|&(first, count)| first..first + count) {
-            let one = self.miss(now, sector, self.rates.bulk);
+            let one = self.miss(now, sector, self.rates.bulk, reader);
             if one.at > arrival.at {
                 arrival = one;
             }
@@ -145,20 +169,30 @@ impl Memory {
         arrival
     }
 
-    fn miss(&mut self, now: f64, sector: u64, rate: f64) -> Arrival {
+    fn miss(&mut self, now: f64, sector: u64, rate: f64, reader: Reader) -> Arrival {
         let start = self.l2.max(now);
         self.l2 = start + rate;
         self.worked.l2 += rate;
         let cache = start - now;
-        self.owed += if self.read.insert(sector) { self.rates.first } else { 0.0 };
+        let new = !reader.awaits && self.read.insert(sector);
+        self.owed += if new { self.rates.first } else { 0.0 };
         if self.owed < 0.999_999 {
-            return Arrival { at: self.l2 + self.latency.1, dram: 0.0, cache };
+            let latency = if new && self.is_on_its_way(sector, reader) { self.latency.2 } else { self.latency.1 };
+            return Arrival { at: self.l2 + latency, dram: 0.0, cache };
         }
         self.owed -= 1.0;
         let queued = self.dram.max(self.l2);
         self.dram = queued + self.rates.dram * self.rates.read;
         self.worked.dram += self.rates.dram * self.rates.read;
         Arrival { at: self.dram + self.latency.2, dram: queued - self.l2, cache }
+    }
+
+    /// Whether blocks that run at the same time ask for a sector too. They advance together: one that is behind finds
+    /// what it needs in the second-level cache, catches up, and then waits for device memory as the first one does.
+    fn is_on_its_way(&self, sector: u64, reader: Reader) -> bool {
+        let at_once = self.others.at_once.max(1);
+        let first = self.others.first.get(&sector).map_or(reader.block, |&first| first.into());
+        first / at_once == reader.block / at_once
     }
 
     /// Stores sectors at a time; returns when the request has been taken.
@@ -185,5 +219,27 @@ impl Memory {
         self.atomics = self.atomics.max(taken) + self.rates.atomic;
         self.worked.atomics += self.rates.atomic;
         self.atomics
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_blocks_of_the_same_time_read_comes_from_memory_for_all_of_them() {
+        let rates =
+            Rates { l2: 1.0, bulk: 1.0, dram: 2.0, line: 3.5, atomic: 100.0, first: 0.0, read: 1.0, written: 1.0 };
+        let (costs, first) = (Costs::default(), HashMap::from([(5, 0)]));
+        let latency = |sector: u64, block: u64, awaits: bool| {
+            let mut memory = Memory::new(rates, Others { first: &first, at_once: 4 }, 1 << 16, &costs);
+            let reader = Reader { block, cached: true, awaits };
+            let arrivals = [0.0, 1e4].map(|now| memory.load(now, &[sector], reader).at - now);
+            (arrivals[0] - 2.0, arrivals[1] - 1.0)
+        };
+        // Block 0 reads sector 5 first, at the same time as block 3 and long before block 8; no other reads sector 6.
+        let (memory, l2, l1) = (costs.global_cycles, costs.l2_cycles, costs.l1_cycles);
+        assert_eq!([latency(5, 3, false), latency(5, 8, false)], [(memory, l1), (l2, l1)]);
+        assert_eq!([latency(6, 8, false), latency(6, 8, true)], [(memory, l1), (l2, l1)]);
     }
 }

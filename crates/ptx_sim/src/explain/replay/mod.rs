@@ -20,6 +20,7 @@ mod memory;
 mod phases;
 mod predicated;
 mod ready;
+mod relay;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -35,8 +36,9 @@ use class::{Classes, QUEUES};
 use ideal::Ideal;
 pub(super) use ideal::different_sectors;
 use memory::Memory;
-pub(in crate::explain) use memory::Rates;
+pub(in crate::explain) use memory::{Others, Rates};
 use phases::Phases;
+use relay::Relay;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use warp::{Running, Warp};
@@ -44,7 +46,7 @@ use window::Windows;
 
 /// The multiprocessor that runs the blocks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Setting {
+pub(super) struct Setting<'t> {
     /// Blocks that are resident at the same time.
     pub resident: u32,
     /// Cycles between the starts of two blocks.
@@ -53,6 +55,8 @@ pub(super) struct Setting {
     pub cache_bytes: u64,
     /// Rates of memory.
     pub rates: Rates,
+    /// Other readers of the same memory.
+    pub others: Others<'t>,
     /// Work that is left out.
     pub without: Option<Without>,
 }
@@ -66,6 +70,8 @@ pub(super) struct Replayed {
     pub idle: f64,
     /// Cycle at which the first bulk copy had arrived.
     pub first: f64,
+    /// Cycles for each word that a warp reads from other blocks until it publishes what it made of them; 0 if none does.
+    pub relay: f64,
     /// Cycles of all warps by cause.
     pub causes: [f64; CAUSES],
     /// Cycles in which the units that warps wait for worked, by cause; of several units the busiest one.
@@ -73,7 +79,7 @@ pub(super) struct Replayed {
 }
 
 /// Replays blocks in order.
-pub(super) fn replay(program: &Program, blocks: &[&BlockTrace], setting: &Setting, costs: &Costs) -> Replayed {
+pub(super) fn replay(program: &Program, blocks: &[&BlockTrace], setting: &Setting<'_>, costs: &Costs) -> Replayed {
     let mut machine = Machine::new(program, setting, costs);
     if setting.without == Some(Without::Scattered) {
         machine.ideal = Some(Ideal::new(program, blocks));
@@ -99,7 +105,8 @@ pub(super) fn replay(program: &Program, blocks: &[&BlockTrace], setting: &Settin
     ends.sort_by(f64::total_cmp);
     let busy = machine.busy(setting.start * ends.len().saturating_sub(1) as f64);
     let first = machine.memory.first.unwrap_or(0.0);
-    Replayed { ends, idle: machine.memory.idle(), first, causes: machine.causes, busy }
+    let relay = machine.relay.cycles();
+    Replayed { ends, idle: machine.memory.idle(), first, relay, causes: machine.causes, busy }
 }
 
 /// A time that orders the queue.
@@ -144,10 +151,11 @@ struct Machine<'t> {
     exchange: f64,
     shared: f64,
     barrier: f64,
-    memory: Memory,
+    memory: Memory<'t>,
     causes: [f64; CAUSES],
     worked: Worked,
     phases: Phases,
+    relay: Relay,
     warps: Vec<Warp<'t>>,
     running: Vec<Running>,
     /// The warps that can go on, by time.
@@ -155,7 +163,7 @@ struct Machine<'t> {
 }
 
 impl<'t> Machine<'t> {
-    fn new(program: &'t Program, setting: &Setting, costs: &'t Costs) -> Self {
+    fn new(program: &'t Program, setting: &Setting<'t>, costs: &'t Costs) -> Self {
         Self {
             program,
             costs,
@@ -168,10 +176,11 @@ impl<'t> Machine<'t> {
             exchange: 0.0,
             shared: 0.0,
             barrier: 0.0,
-            memory: Memory::new(setting.rates, setting.cache_bytes, costs),
+            memory: Memory::new(setting.rates, setting.others, setting.cache_bytes, costs),
             causes: [0.0; CAUSES],
             worked: Worked::default(),
             phases: Phases::default(),
+            relay: Relay::default(),
             warps: Vec::new(),
             running: Vec::new(),
             heap: BinaryHeap::new(),
@@ -204,11 +213,19 @@ impl<'t> Machine<'t> {
     fn start(&mut self, block: &'t BlockTrace, at: f64, idle: f64) {
         let number = self.running.len();
         self.phases.start(number, block);
-        self.running.push(Running { live: block.warps.len() as u32, arrived: Vec::new(), end: at });
+        self.running.push(Running {
+            number: block.number,
+            live: block.warps.len() as u32,
+            arrived: Vec::new(),
+            end: at,
+        });
         for trace in &block.warps {
             self.causes[Cause::Blocks as usize] += idle;
             self.heap.push(Reverse((Time(at), self.warps.len())));
-            self.warps.push(Warp::new(trace, number, self.warps.len() % 4, at));
+            // The first warps of blocks are in different partitions: those that do more than others of their block
+            // share the units evenly.
+            let partition = (self.warps.len() + number) % 4;
+            self.warps.push(Warp::new(trace, number, partition, at));
         }
     }
 

@@ -52,6 +52,7 @@ impl Machine<'_> {
         let mut waits = None;
         let trace = self.warps[index].trace;
         let at = self.warps[index].at as u32;
+        let number = self.running[self.warps[index].block].number;
         while let Some(signal) = trace.signals.get(self.warps[index].signal).filter(|signal| signal.step <= at) {
             self.warps[index].signal += 1;
             match (signal.act, signal.phase) {
@@ -63,7 +64,7 @@ impl Machine<'_> {
                 }
                 (Act::Arrives, None) => {}
                 (Act::Copies, phase) => {
-                    let arrival = self.memory.copy(issued, &signal.reads, &signal.writes);
+                    let arrival = self.memory.copy(issued, number, &signal.reads, &signal.writes);
                     let copied = Ready { arrival, from: Source::Memory };
                     match phase {
                         Some(phase) => self.contribute(index, phase, copied),

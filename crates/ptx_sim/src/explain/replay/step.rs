@@ -7,7 +7,7 @@ use super::window::MERGED;
 use super::{Cause, Machine, Time};
 use crate::explain::replay::class::Classes;
 use crate::explain::without::Without;
-use crate::program::{Op, Space};
+use crate::program::{Function, Op, Space};
 use crate::trace::{Step, WarpTrace};
 use std::cmp::Reverse;
 
@@ -16,10 +16,15 @@ const QUEUED: f64 = 64.0;
 /// The same for stores, which are buffered.
 const BUFFERED: f64 = 512.0;
 
-/// Whether lanes of a warp enter the code of a branch, which is its step `at`. Others may jump around it first.
-fn enters(trace: &WarpTrace, at: usize, body: &Body) -> bool {
-    let behind = trace.steps.get(at + 1..).unwrap_or_default();
-    behind.iter().find(|step| !body.jumps.contains(&step.pc)).is_some_and(|step| body.code.contains(&step.pc))
+/// Whether lanes of a warp enter the code of a branch, which is its step `at`. Others may jump around it first, or end.
+fn enters(function: &Function, trace: &WarpTrace, at: usize, body: &Body) -> bool {
+    let Some((branch, behind)) = trace.steps.get(at..).and_then(<[Step]>::split_first) else { return false };
+    let ends = |step: &&Step| {
+        let ret = function.code.get(step.pc as usize).is_some_and(|inst| matches!(inst.op, Op::Return));
+        ret && step.lanes & branch.lanes == step.lanes && step.lanes != branch.lanes
+    };
+    let mut first = behind.iter().filter(|step| !body.jumps.contains(&step.pc)).skip_while(ends);
+    first.next().is_some_and(|step| body.code.contains(&step.pc))
 }
 
 /// When an instruction can be issued, and the reasons.
@@ -47,7 +52,10 @@ impl Machine<'_> {
             }
             // Code that the warp skips is issued all the same where it becomes predicates.
             let warp = &self.warps[index];
-            let body = classes.bodies[step.pc as usize].as_ref().filter(|body| !enters(warp.trace, warp.at, body));
+            let body = classes.bodies[step.pc as usize].as_ref().filter(|body| {
+                let function = &self.program.functions[step.function as usize];
+                !enters(function, warp.trace, warp.at, body)
+            });
             let (skipped, wavefronts) = body.map_or((0.0, 0.0), |body| (body.slots, f64::from(body.shared)));
             let turn = self.turn(index, &step, &class);
             let issued = turn.issued;
@@ -70,6 +78,7 @@ impl Machine<'_> {
                 return None;
             }
             self.execute(index, &step, &class, issued);
+            self.relay(index, &step, issued);
             if self.synchronise(index, &step, issued) {
                 return None;
             }

@@ -40,7 +40,8 @@ fn replayed(body: &str, blocks: u32, resident: u32) -> Replayed {
     let (report, program) = traced(body, blocks, 1);
     let traced = report.traced.expect("a trace");
     let rates = Rates { l2: 1.0, bulk: 1.0, dram: 2.0, line: 3.5, atomic: 100.0, first: 1.0, read: 1.0, written: 1.0 };
-    let setting = Setting { resident, start: 10.0, cache_bytes: 1 << 16, rates, without: None };
+    let others = Others { first: &traced.shared, at_once: u64::from(blocks) };
+    let setting = Setting { resident, start: 10.0, cache_bytes: 1 << 16, rates, others, without: None };
     let recorded: Vec<&BlockTrace> = traced.blocks.iter().collect();
     let replayed = replay(&program, &recorded, &setting, &Costs::default());
     assert_eq!(replayed.ends.len(), blocks as usize);
@@ -68,6 +69,43 @@ fn predicated_code_is_issued_once_whichever_lanes_enter_it() {
     };
     assert_eq!(issues(0), issues(128));
     assert_eq!(issues(0), issues(16));
+    // Lanes that skip the last code of a kernel end before the others enter it.
+    let last = |lanes: u32| {
+        let body = format!(
+            "setp.ge.u32 %p1, %r1, {lanes};\n@%p1 bra DONE;\nmul.wide.u32 %rd4, %r1, 8;\nadd.s64 %rd5, %rd1, \
+             %rd4;\nadd.s64 %rd6, %rd5, %rd5;\nst.global.u64 [%rd5], %rd6;\nDONE:"
+        );
+        replayed(&body, 1, 1).busy[Cause::Issue as usize]
+    };
+    assert_eq!([0, 16, 48].map(last), [last(128); 3]);
+}
+
+#[test]
+fn the_same_warp_of_each_block_is_in_another_partition() {
+    let sums = "add.f32 %f1, %f2, %f3;\n".repeat(400);
+    let body = format!("setp.ge.u32 %p1, %r1, 32;\n@%p1 bra DONE;\n{sums}DONE:");
+    let works = |blocks: u32| replayed(&body, blocks, blocks).busy[Cause::Issue as usize];
+    assert!(works(4) < 1.1 * works(1), "{} {}", works(4), works(1));
+}
+
+#[test]
+fn a_chain_of_blocks_takes_the_time_of_its_links() {
+    // The first thread of each block waits for a word and writes the next one.
+    let us = |waits_for: &str, blocks: u32| {
+        let body = format!(
+            "mov.u32 %r2, %ctaid.x;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra DONE;\nmul.wide.u32 %rd4, %r2, 4;\nadd.s64 \
+             %rd5, %rd1, %rd4;\nsetp.eq.u32 %p2, %r2, 0;\n@%p2 bra \
+             PUBLISH;\nWAIT:\nld.relaxed.gpu.global.u32 %r3, [{waits_for}];\nsetp.eq.u32 %p2, %r3, 0;\n@%p2 bra \
+             WAIT;\nPUBLISH:\nst.relaxed.gpu.global.u32 [%rd5+4], 1;\nDONE:"
+        );
+        time(&body, blocks, 132).kernel_us
+    };
+    let clock = crate::Profile::default().clock_mhz as f64;
+    let link = Costs::default().l2_cycles / clock;
+    let more = us("%rd5", 600) - us("%rd5", 300);
+    assert!((300.0 * link..360.0 * link).contains(&more), "{more} us, {link} for a link");
+    // All blocks wait for the first one.
+    assert!(us("%rd1+4", 600) < 60.0 * link, "{} us", us("%rd1+4", 600));
 }
 
 #[test]

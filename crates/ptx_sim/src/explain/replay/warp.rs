@@ -9,6 +9,8 @@ use std::rc::Rc;
 
 /// A block that runs.
 pub(super) struct Running {
+    /// Number of the block.
+    pub number: u64,
     pub live: u32,
     /// Warps at the barrier, each with the time of its arrival.
     pub arrived: Vec<(usize, f64)>,
