@@ -7,6 +7,12 @@ use crate::explain::without::Without;
 use crate::program::{Async, Group, Op, Order, Space};
 use crate::trace::Step;
 
+/// Wavefronts in which what a load from shared memory reads arrives in registers: each has room for 128 bytes, so a word
+/// of 16 bytes that all lanes read takes four, although it is one access to the banks.
+pub(super) fn returns(step: &Step) -> u32 {
+    step.bytes.div_ceil(128)
+}
+
 impl Machine<'_> {
     /// Shared memory is busy with wavefronts from `now` on.
     pub(super) fn pass_wavefronts(&mut self, now: f64, wavefronts: f64) {
@@ -34,6 +40,9 @@ impl Machine<'_> {
         // Atomics on one word are passes too, but no order of the words saves them.
         if self.without == Some(Without::Conflicts) && !atomic {
             wavefronts = wavefronts.min(step.bytes.div_ceil(128).max(1));
+        }
+        if matches!(op, Op::Load(_)) && step.space == Some(Space::Shared) {
+            wavefronts = wavefronts.max(returns(step));
         }
         let done = match step.space {
             Some(Space::Shared) => {

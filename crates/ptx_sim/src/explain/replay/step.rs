@@ -1,5 +1,6 @@
 //! One instruction of one warp: when it can be issued, what it waited for, and what it does to the units.
 
+use super::access::returns;
 use super::class::{Class, Unit};
 use super::predicated::Body;
 use super::ready::{Ready, Source};
@@ -47,6 +48,9 @@ impl Machine<'_> {
             let classes = &self.classes[&step.function];
             let class = self.changed(classes.classes[step.pc as usize], &step);
             if joined || class.unit == Unit::Nothing {
+                if joined && step.space == Some(Space::Shared) {
+                    self.pass_wavefronts(self.warps[index].last, f64::from(returns(&step)));
+                }
                 self.pass_on(index, &step, joined);
                 continue;
             }

@@ -81,6 +81,19 @@ fn predicated_code_is_issued_once_whichever_lanes_enter_it() {
 }
 
 #[test]
+fn a_wavefront_returns_no_more_than_128_bytes() {
+    // All lanes read the same words.
+    let wavefronts = |body: &str| {
+        let body = format!("mov.b32 %r3, 0;\n{body}");
+        replayed(&body, 1, 1).busy[Cause::Shared as usize] / Costs::default().wavefront_cycles
+    };
+    assert_eq!(wavefronts("ld.shared.f32 %f1, [%r3];"), 4.0);
+    assert_eq!(wavefronts("ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [%r3];"), 16.0);
+    let apart: String = (0..4).map(|k| format!("ld.shared.f32 %f{k}, [%r3+{}];\n", 4 * k)).collect();
+    assert_eq!(wavefronts(&apart), 16.0);
+}
+
+#[test]
 fn the_same_warp_of_each_block_is_in_another_partition() {
     let sums = "add.f32 %f1, %f2, %f3;\n".repeat(400);
     let body = format!("setp.ge.u32 %p1, %r1, 32;\n@%p1 bra DONE;\n{sums}DONE:");
