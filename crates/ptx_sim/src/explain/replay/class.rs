@@ -62,6 +62,8 @@ pub(super) struct Classes {
     pub uses: Vec<Uses>,
     /// For each branch, the code that becomes predicates.
     pub bodies: Vec<Option<Body>>,
+    /// Whether an instruction is part of such code.
+    pub predicated: Vec<bool>,
     /// Whether an instruction is an atomic that counts lanes.
     pub counts: Vec<bool>,
     /// Whether an instruction is the jump of a loop that ptxas unrolls.
@@ -86,8 +88,10 @@ impl Classes {
         let slots =
             |code: Range<u32>| classes[code.start as usize..code.end as usize].iter().map(|class| class.slots).sum();
         let bodies: Vec<Option<Body>> = (0_u32..).zip(&uses).map(|(pc, _)| body(function, pc, slots)).collect();
+        let mut predicated = vec![false; classes.len()];
         for pc in 0..classes.len() {
             if let Some(body) = &bodies[pc] {
+                predicated[body.code.start as usize..body.code.end as usize].fill(true);
                 // The branch is no instruction, and neither are the jumps around the code.
                 classes[pc] = Class { slots: 0.0, busy: 0.0, holds: 0.0, ..classes[pc] };
                 body.jumps.iter().for_each(|&jump| classes[jump as usize] = nothing());
@@ -96,7 +100,15 @@ impl Classes {
         let counted = (0_u32..).zip(&uses).map(|(pc, _)| counted(function, &uses, pc)).collect();
         let registers = uses.iter().flat_map(|uses| uses.sets.iter().chain(&uses.reads)).max();
         let counts = (0..function.code.len()).map(|pc| counts_lanes(function, &uses, pc)).collect();
-        Self { classes, bodies, counts, counted, registers: registers.map_or(0, |&most| most as usize + 1), uses }
+        Self {
+            classes,
+            bodies,
+            predicated,
+            counts,
+            counted,
+            registers: registers.map_or(0, |&most| most as usize + 1),
+            uses,
+        }
     }
 }
 

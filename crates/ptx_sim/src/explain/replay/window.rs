@@ -109,7 +109,10 @@ fn order(function: &Function, classes: &Classes, pcs: &[u32]) -> Vec<u16> {
         let own: Vec<usize> = uses.reads.iter().filter_map(|register| writer.get(register).copied()).collect();
         let above = own.iter().map(|&need| level[need] + u32::from(candidates[need].is_some())).max();
         level[at] = above.unwrap_or(0);
+        // ptxas unrolls a loop with predicated loads, but leaves them behind the stores of the rounds before.
+        let kept = classes.predicated[pc as usize] && stored != [false; 2] && pcs[..at].contains(&pc);
         let free = match op {
+            Op::Load(_) if kept => false,
             Op::Load(access) => match access.space {
                 Space::Global => access.non_coherent || !stored[0],
                 Space::Generic => !stored[0] && !stored[1],
@@ -278,6 +281,32 @@ mod tests {
         assert_eq!(ordered(&pairs.replace(".nc", "")), [0, 1, 2, 3, 4, 5]);
         let address = "st.shared.f32 [%r1], %f0;\nadd.s64 %rd3, %rd1, 4;\nld.global.f32 %f1, [%rd3];";
         assert_eq!(ordered(address), [1, 2, 0]);
+    }
+
+    #[test]
+    fn predicated_loads_of_a_loop_stay_in_their_round() {
+        let load = |end: &str| {
+            format!(
+                "setp.ne.u32 %p1, %r1, 0;\n@%p1 bra {end};\nld.global.nc.f32 %f1, \
+                 [%rd1];\n{end}:\nst.shared.f32 [%r2], %f1;\n"
+            )
+        };
+        let text = format!(
+            ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<3>;\n.reg .b32 \
+             %r<9>;\n.reg .b64 %rd<4>;\n.reg .f32 %f<9>;\n{}{}ret;\n}}\n",
+            load("A"),
+            load("B").replace("%f1", "%f2")
+        );
+        let program = Program::parse(&text).expect("PTX");
+        let function = &program.functions[0];
+        let place = |pcs: &[u32], at: u16| {
+            let order = order(function, &Classes::of(function, &Costs::default()), pcs);
+            order.iter().position(|&number| number == at)
+        };
+        // Two loads in straight code, and two rounds of the first one: the second load against the first store.
+        let (straight, rounds) = ([0, 1, 2, 3, 4, 5, 6, 7], [0, 1, 2, 3, 0, 1, 2, 3]);
+        assert!(place(&straight, 6) < place(&straight, 3));
+        assert!(place(&rounds, 6) > place(&rounds, 3));
     }
 
     #[test]
