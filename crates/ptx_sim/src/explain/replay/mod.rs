@@ -219,13 +219,11 @@ impl<'t> Machine<'t> {
             arrived: Vec::new(),
             end: at,
         });
-        for trace in &block.warps {
+        for (position, trace) in block.warps.iter().enumerate() {
             self.causes[Cause::Blocks as usize] += idle;
             self.heap.push(Reverse((Time(at), self.warps.len())));
-            // The first warps of blocks are in different partitions: those that do more than others of their block
-            // share the units evenly.
-            let partition = (self.warps.len() + number) % 4;
-            self.warps.push(Warp::new(trace, number, partition, at));
+            // Blocks start at different partitions: warps that do more than others of their block share the units evenly.
+            self.warps.push(Warp::new(trace, number, (number + position) % 4, at));
         }
     }
 
