@@ -70,7 +70,8 @@ pub(super) struct Replayed {
     pub idle: f64,
     /// Cycle at which the first bulk copy had arrived.
     pub first: f64,
-    /// Cycles for each word that a warp reads from other blocks until it publishes what it made of them; 0 if none does.
+    /// Cycles for each word that a warp reads from other blocks until it publishes what it made of them; 0 if none
+    /// does.
     pub relay: f64,
     /// Cycles of all warps by cause.
     pub causes: [f64; CAUSES],
@@ -222,7 +223,8 @@ impl<'t> Machine<'t> {
         for (position, trace) in block.warps.iter().enumerate() {
             self.causes[Cause::Blocks as usize] += idle;
             self.heap.push(Reverse((Time(at), self.warps.len())));
-            // Blocks start at different partitions: warps that do more than others of their block share the units evenly.
+            // Blocks start at different partitions: warps that do more than others of their block share the units
+            // evenly.
             self.warps.push(Warp::new(trace, number, (number + position) % 4, at));
         }
     }
