@@ -8,6 +8,7 @@ mod asynchronous;
 mod atomics;
 mod cluster;
 mod control;
+mod conversions;
 mod decoder;
 mod effects;
 mod function;

@@ -1,5 +1,6 @@
 //! Decoding of `mov`, whose meaning depends on its operands, and of `cvt`, whose row depends on its registers' widths.
 
+use super::conversions;
 use super::decoder::{Decoder, Effect, PresetKey};
 use super::reject::{Reject, unsupported};
 use crate::isa::facts::{Fidelity, Latency, Undefined, Work, facts};
@@ -9,6 +10,7 @@ use crate::isa::targets::of_register;
 use crate::isa::{self, File};
 use crate::program::Op;
 use crate::registers::{Args, NO_SLOT, SOURCES};
+use crate::syntax::ParseError;
 use crate::syntax::tree::Operand;
 
 /// Rows of this chapter.
@@ -167,6 +169,10 @@ impl<'t> Decoder<'_, 't> {
     /// # Errors
     /// [`Reject`] if the table has no such conversion, or the operands do not fit.
     pub fn cvt(&mut self, opcode: &str, operands: &[Operand<'t>]) -> Result<Op, Reject> {
+        if conversions::exists(opcode) == Some(false) {
+            let expected = "a conversion with the rounding, `.ftz` and `.sat` that its types can have";
+            return Err(ParseError::on_line(self.line, format!("`{opcode}`"), expected).into());
+        }
         if let Some(row) = find(opcode) {
             if matches!(row.facts.undefined, Undefined::Rounded(_)) {
                 return self.stochastic(row, operands);

@@ -12,9 +12,13 @@ use crate::registers::NO_SLOT;
 /// results of its atomics in global memory, which are one operation on integers, so that their order does not matter;
 /// it waits in shared memory for nothing but barriers; it reads no clock. Blocks of such a kernel do the same in every
 /// schedule.
+///
+/// A warp whose atomics change nothing looks like one that waits, and gives its other lanes turns sooner or later as
+/// other blocks move or not. `activemask` shows which lanes run together, so a kernel with both is not independent.
 pub fn blocks_are_independent(program: &Program, entry: u32) -> bool {
     let mut sums = None;
     let mut fences = false;
+    let (mut atomics, mut masks) = (false, false);
     for index in reachable(program, entry) {
         let Some(function) = program.functions.get(index as usize) else { return false };
         if function.kind == Kind::Extern && function.name != "__assertfail" {
@@ -22,6 +26,8 @@ pub fn blocks_are_independent(program: &Program, entry: u32) -> bool {
         }
         for inst in &function.code {
             fences |= matches!(inst.op, Op::Fence(_, scope) if scope != Scope::Cta);
+            atomics |= matches!(inst.op, Op::Atomic(_));
+            masks |= program.opcodes.get(inst.opcode as usize).is_some_and(|opcode| opcode.starts_with("activemask"));
             match &inst.op {
                 Op::Atomic(atomic) => {
                     let Some(sum) = commutes(program, function, inst, atomic) else { return false };
@@ -36,7 +42,7 @@ pub fn blocks_are_independent(program: &Program, entry: u32) -> bool {
         }
     }
     // A fence would make the atomics order other accesses, or not, as the blocks happen to run.
-    sums.is_none() || !fences
+    (sums.is_none() || !fences) && !(atomics && masks)
 }
 
 /// Whether an instruction other than an atomic is as [`blocks_are_independent`] requires.
@@ -162,5 +168,14 @@ mod tests {
     fn what_observes_other_warps_does() {
         assert!(!independent("ld.volatile.shared.b32 %r1, [s];"));
         assert!(!independent("atom.shared.cas.b32 %r1, [s], 0, 1;\nst.global.b32 [%rd1], %r1;"));
+    }
+
+    /// Which lanes run together depends on the schedule only where a warp may look like waiting.
+    #[test]
+    fn the_lanes_that_run_together_do_after_an_atomic() {
+        let [mask, max] = ["activemask.b32 %r1;\nst.global.b32 [%rd1], %r1;", "red.shared.max.u32 [s], 0;\n"];
+        assert!(independent(mask) && independent(max));
+        assert!(!independent(&format!("{max}{mask}")));
+        assert!(!independent(&format!("red.global.max.u32 [%rd2], 0;\n{mask}")));
     }
 }

@@ -56,6 +56,14 @@ fn between_floats(t: &mut Table) {
     macro_rules! mode {
         ($m:literal, $r:expr) => {
             t.row(concat!("cvt.", $m, ".f32.f64"), CONVERTED, lift_call!((f64) -> u32, |a| narrow(F32, a, $r) as u32));
+            t.row(
+                concat!("cvt.", $m, ".ftz.f32.f64"),
+                CONVERTED,
+                lift_call!((f64) -> u32, |a| {
+                    let bits = narrow(F32, a, $r) as u32;
+                    if bits & 0x7f80_0000 == 0 { bits & 1 << 31 } else { bits }
+                }),
+            );
         };
     }
     mode!("rz", Rounding::Zero);
@@ -275,6 +283,9 @@ mod tests {
             ("cvt.rna.tf32.f32", &[0x3f80_1000], &[0x3f80_2000]),
             ("cvt.rn.tf32.f32", &[0x3f80_1000], &[0x3f80_0000]),
             ("cvt.sat.f32.f32", &[0x4000_0000], &[0x3f80_0000]),
+            ("cvt.rp.ftz.f32.f64", &[0x3690_0000_0000_0000], &[0]),
+            ("cvt.rm.ftz.f32.f64", &[0xb690_0000_0000_0000], &[0x8000_0000]),
+            ("cvt.rz.ftz.f32.f64", &[0x3ff0_0000_1fff_ffff], &[0x3f80_0000]),
         ]);
     }
 }

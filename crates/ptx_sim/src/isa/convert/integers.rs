@@ -139,12 +139,13 @@ fn from_integer(format: Format, value: i128, rounding: Rounding) -> u64 {
     format.pack(soft::integer(value < 0, value.unsigned_abs() as u64), rounding)
 }
 
+/// Conversions to floats; none of an integer is subnormal, so that `.ftz` has no effect.
 fn to_float(t: &mut Table) {
     macro_rules! natural {
         ($s:ty, $sn:literal, $sr:ty) => {
-            t.row(concat!("cvt.rn.f32.", $sn), CONVERTED, lift!(($sr) -> f32, |a| a as $s as f32));
+            t.row(concat!("cvt.rn[.ftz].f32.", $sn), CONVERTED, lift!(($sr) -> f32, |a| a as $s as f32));
             t.row(concat!("cvt.rn.f64.", $sn), CONVERTED, lift!(($sr) -> f64, |a| a as $s as f64));
-            t.row(concat!("cvt.rn.sat.f32.", $sn), CONVERTED, lift!(($sr) -> u32, |a| saturate(a as $s as f32)));
+            t.row(concat!("cvt.rn[.ftz].sat.f32.", $sn), CONVERTED, lift!(($sr) -> u32, |a| saturate(a as $s as f32)));
             modes!($s, $sn, $sr, "rz", Rounding::Zero);
             modes!($s, $sn, $sr, "rm", Rounding::Down);
             modes!($s, $sn, $sr, "rp", Rounding::Up);
@@ -153,7 +154,7 @@ fn to_float(t: &mut Table) {
     }
     macro_rules! modes {
         ($s:ty, $sn:literal, $sr:ty, $m:literal, $r:expr) => {
-            t.row(concat!("cvt.", $m, ".f32.", $sn), CONVERTED, lift_call!(($sr) -> f32, |a| {
+            t.row(concat!("cvt.", $m, "[.ftz].f32.", $sn), CONVERTED, lift_call!(($sr) -> f32, |a| {
                                 f32::from_bits(from_integer(F32, i128::from(a as $s), $r) as u32)
             }));
             t.row(concat!("cvt.", $m, ".f64.", $sn), CONVERTED, lift_call!(($sr) -> f64, |a| {
@@ -262,6 +263,8 @@ mod tests {
     fn integers() {
         check(&[
             ("cvt.u32.u64", &[0x1_2345_6789], &[0x2345_6789]),
+            ("cvt.rp.ftz.f32.u32", &[0x0100_0001], &[0x4b80_0001]),
+            ("cvt.rn.ftz.sat.f32.s32", &[7], &[0x3f80_0000]),
             ("cvt.s64.s32", &[0xffff_ffff], &[u64::MAX]),
             ("cvt.u64.u32", &[0xffff_ffff], &[0xffff_ffff]),
             ("cvt.s32.s8", &[0x80], &[0xffff_ff80]),

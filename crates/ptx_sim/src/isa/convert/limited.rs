@@ -81,8 +81,58 @@ pub fn list(t: &mut Table) {
         CONVERTED,
         lift_call!((f64) -> u16, |a| saturate_half(pack(F16, a, Rounding::NearestEven) as u16)),
     );
+    macro_rules! flushed {
+        ($m:literal, $r:expr) => {
+            t.row(
+                concat!("cvt.", $m, ".ftz.sat.f16.f32"),
+                CONVERTED,
+                lift_call!((f32) -> u16, |a| saturate_half(pack(F16, f64::from(flush(a)), $r) as u16)),
+            );
+            t.row(
+                concat!("cvt.", $m, ".ftz.sat.f32.f64"),
+                CONVERTED,
+                lift_call!((f64) -> u32, |a| saturate(flush(f32::from_bits(pack(F32, a, $r) as u32)))),
+            );
+        };
+    }
+    flushed!("rn", Rounding::NearestEven);
+    flushed!("rz", Rounding::Zero);
+    flushed!("rm", Rounding::Down);
+    flushed!("rp", Rounding::Up);
+    integers(t);
     // Every `bf16` is an `f32`.
     t.row("cvt.{rn|rz|rm|rp}.f32.bf16", CONVERTED, lift_call!((u16) -> u32, |a| u32::from(a) << 16));
+}
+
+/// A positive integer becomes 1 and another one 0, whatever the rounding, and neither is subnormal.
+fn integers(t: &mut Table) {
+    macro_rules! source {
+        ($s:ty, $sn:literal, $sr:ty) => {
+            t.row(
+                concat!("cvt.{rn|rz|rm|rp}.sat.f16.", $sn),
+                CONVERTED,
+                lift_call!(($sr) -> u16, |a| if a as $s > 0 { 0x3c00 } else { 0 }),
+            );
+            t.row(
+                concat!("cvt.{rz|rm|rp}[.ftz].sat.f32.", $sn),
+                CONVERTED,
+                lift_call!(($sr) -> f32, |a| if a as $s > 0 { 1.0 } else { 0.0 }),
+            );
+            t.row(
+                concat!("cvt.{rn|rz|rm|rp}.sat.f64.", $sn),
+                CONVERTED,
+                lift_call!(($sr) -> f64, |a| if a as $s > 0 { 1.0 } else { 0.0 }),
+            );
+        };
+    }
+    source!(u8, "u8", u16);
+    source!(i8, "s8", u16);
+    source!(u16, "u16", u16);
+    source!(i16, "s16", u16);
+    source!(u32, "u32", u32);
+    source!(i32, "s32", u32);
+    source!(u64, "u64", u64);
+    source!(i64, "s64", u64);
 }
 
 #[cfg(test)]
@@ -105,6 +155,18 @@ mod tests {
             ("cvt.rp.sat.f32.f64", &[0x3690_0000_0000_0000], &[1]),
             ("cvt.rm.sat.f16.f32", &[0x3f7f_ffff], &[0x3bff]),
             ("cvt.rn.sat.f16.f64", &[0x3fef_ffff_ffff_ffff], &[0x3c00]),
+            ("cvt.rp.sat.f16.f32", &[1], &[1]),
+            ("cvt.rp.ftz.sat.f16.f32", &[1], &[0]),
+            ("cvt.rz.ftz.sat.f16.f32", &[0x3f7f_ffff], &[0x3bff]),
+            ("cvt.rp.ftz.sat.f32.f64", &[0x3690_0000_0000_0000], &[0]),
+            ("cvt.rn.ftz.sat.f32.f64", &[0x4000_0000_0000_0000], &[0x3f80_0000]),
+            ("cvt.rn.sat.f16.s32", &[0xffff_ffff], &[0]),
+            ("cvt.rz.sat.f16.u32", &[0xffff_ffff], &[0x3c00]),
+            ("cvt.rm.sat.f16.s8", &[0x0180], &[0]),
+            ("cvt.rp.sat.f32.s64", &[2], &[0x3f80_0000]),
+            ("cvt.rm.ftz.sat.f32.u16", &[0], &[0]),
+            ("cvt.rn.sat.f64.s16", &[0x8000], &[0]),
+            ("cvt.rp.sat.f64.u64", &[u64::MAX], &[0x3ff0_0000_0000_0000]),
             ("cvt.rz.bf16.f16", &[0x3fff], &[0x3fff]),
             ("cvt.rp.f16.bf16", &[0x3f81], &[0x3c08]),
             ("cvt.rp.f16.bf16", &[0x0001], &[0x0001]),
