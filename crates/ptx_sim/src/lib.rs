@@ -86,10 +86,10 @@
 //! writes to memory that the launch reads by `ld.global.nc`, ordered or not, and bulk copies from shared memory whose
 //! last write no `fence.proxy.async` follows. A checked launch of 2^14 threads and more uses all workers if its blocks
 //! cannot tell in which order they run: they use no results of atomics, strong loads (volatile, acquire), bulk copies,
-//! mbarriers, textures, float atomics or clocks, and have no seed or cluster; and if device memory holds at most an
-//! eighth of [`Config::host_bytes`], since what the launch overwrites is kept. If something is found, the launch is
-//! taken back and runs again on one worker, as all other checked launches do, so reports are the same with any number
-//! of workers.
+//! mbarriers, textures, float atomics, clocks, or `activemask` beside atomics, and have no seed or cluster; and if
+//! device memory holds at most an eighth of [`Config::host_bytes`], since what the launch overwrites is kept. If
+//! something is found, the launch is taken back and runs again on one worker, as all other checked launches do, so
+//! reports are the same with any number of workers.
 //! [`Checks::atomics`] selects how atomics without an ordering are interpreted, [`Checks::same_value_writes`] whether
 //! equal values race, [`Checks::volatile`] whether volatile accesses do. As with every dynamic checker, the findings
 //! depend on this run's inputs; its other limits are listed in `src/check/race/mod.rs`.

@@ -84,7 +84,7 @@ mod tests {
             TYPES
                 .into_iter()
                 .flat_map(move |to| TYPES.map(|from| (to, from)))
-                .map({ move |(to, from)| format!("{words}.{to}.{from}") })
+                .map(move |(to, from)| format!("{words}.{to}.{from}"))
         })
     }
 
