@@ -17,6 +17,7 @@ mod new;
 mod setup;
 mod test;
 mod tidy;
+mod tune;
 mod workspace;
 
 #[derive(Parser)]
@@ -43,6 +44,8 @@ enum Task {
     Test(test::Options),
     /// Measures the kernels on a GPU, against the vendor's libraries where nvcc is installed
     Bench(bench::Options),
+    /// Measures other values of a family's marked constants on a GPU, beside the present ones
+    Tune(tune::Options),
     /// Makes the folder `dist`, which tests and measures on a GPU machine without Rust
     Dist,
     /// Writes the pages of docs/ladders from the sources, the simulator and docs/results, and makes the guide
@@ -69,6 +72,7 @@ fn main() -> ExitCode {
         Task::Demo => demo::run(),
         Task::Test(options) => test::run(&options),
         Task::Bench(options) => bench::run(&options),
+        Task::Tune(options) => tune::run(&options),
         Task::Dist => dist::run(),
         Task::Docs(options) => docs::run(&options),
         Task::Tidy => tidy::run(),

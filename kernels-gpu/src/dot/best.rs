@@ -25,6 +25,7 @@ pub const BLOCKS_PER_SM: u32 = 2;
 pub const ALONE_BYTES: u64 = 1 << 15;
 
 /// Loads of each vector in flight per thread.
+// tune: 2 4 8
 pub const UNROLL: usize = 4;
 
 /// Writes the dot product to `output[0]`.

@@ -21,6 +21,7 @@ mod modules;
 mod option_names;
 mod syntax;
 mod tree;
+mod tune_marks;
 mod upward;
 
 use std::{fmt::Write, process::ExitCode};
@@ -54,6 +55,7 @@ const RULES: &[Rule] = &[
     Rule { name: "expectations", requires: expectations::REQUIRES, check: expectations::check },
     Rule { name: "exhaustive", requires: exhaustive::REQUIRES, check: exhaustive::check },
     Rule { name: "option-names", requires: option_names::REQUIRES, check: option_names::check },
+    Rule { name: "tune-marks", requires: tune_marks::REQUIRES, check: tune_marks::check },
 ];
 
 /// Checks the working tree; fails if a rule is violated.
