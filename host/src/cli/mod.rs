@@ -41,6 +41,7 @@ mod seeds;
 mod simulation;
 mod stdout;
 mod stream;
+mod tune;
 
 pub use exit::{describe, exit_code};
 pub use rank::of_rank;
@@ -62,6 +63,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
         "explain" => explain::run(&parse(matches)?),
         "sanitize" => sanitize::run(&parse(matches)?),
         "bench" => bench::run(&parse(matches)?),
+        "tune" => tune::run(&parse(matches)?),
         "scaling" => scaling::run(&parse(matches)?),
         "completions" => completions::run(&parse(matches)?, command()),
         "man" => completions::man(&parse(matches)?, command()),
@@ -127,6 +129,10 @@ fn command() -> Command {
         .subcommand(subcommand::<bench::Options>(
             "bench",
             "Time families on a GPU, beside the vendor's libraries with --peers",
+        ))
+        .subcommand(subcommand::<tune::Options>(
+            "tune",
+            "Measure the variants that `cargo xtask tune` has compiled beside the present kernel of a family",
         ))
         .subcommand(subcommand::<scaling::Options>(
             "scaling",

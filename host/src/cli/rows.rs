@@ -43,7 +43,7 @@ pub(super) fn timed(rows: &[Row]) -> Grid {
 }
 
 /// A time in a unit that leaves few digits.
-fn time(ms: f64) -> String {
+pub(super) fn time(ms: f64) -> String {
     match ms {
         ..100.0 => format!("{:.1} us", ms * 1e3),
         ..10_000.0 => format!("{ms:.1} ms"),

@@ -33,9 +33,11 @@ pub const ROWS: usize = 4;
 pub const UNROLL: usize = 2;
 
 /// Loads of each row in flight per lane, where each takes two vectors.
+// tune: 1 2 4
 const SHIFTED_UNROLL: usize = 1;
 
 /// Loads of each row in flight per lane, where they are single elements.
+// tune: 4 8 16
 const SINGLE_UNROLL: usize = 8;
 
 /// Lanes of a warp.

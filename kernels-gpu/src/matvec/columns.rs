@@ -27,6 +27,7 @@ pub const BLOCKS_PER_SM: u32 = 2;
 pub const UNROLL: usize = 8;
 
 /// Loads in flight per thread, where each takes two vectors.
+// tune: 2 4 8
 const SHIFTED_UNROLL: usize = 4;
 
 /// Loads in flight per thread, where they are single elements, and in the addition of the blocks' sums.

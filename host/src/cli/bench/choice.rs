@@ -4,8 +4,7 @@
 use super::Options;
 use crate::cli::family;
 use ladders::error::{Error, Result};
-use ladders::input::size;
-use ladders::kernels::{self, Case, FAMILIES, Family, RungId, Settings};
+use ladders::kernels::{self, Case, FAMILIES, Family, RungId};
 use rustwarp::diagnostic::note;
 use rustwarp::element::Dtype;
 
@@ -30,11 +29,13 @@ impl Options {
             self.require_all_of(family)?;
             return Ok(vec![self.choose(family)?]);
         }
-        require_known("op", &self.op, |op| families.iter().any(|family| family.op(Some(op)).is_ok()))?;
-        require_known("dtype", &self.dtype, |dtype| families.iter().any(|family| family.dtypes.contains(dtype)))?;
+        require_known("op", &self.problems.op, |op| families.iter().any(|family| family.op(Some(op)).is_ok()))?;
+        require_known("dtype", &self.problems.dtype, |dtype| {
+            families.iter().any(|family| family.dtypes.contains(dtype))
+        })?;
         require_known("variant", &self.variants(), |name| families.iter().any(|family| family.select(name).is_ok()))?;
         // A malformed size is an error for every family.
-        self.shapes()?;
+        self.problems.shapes()?;
         let mut chosen = Vec::new();
         for family in families {
             match self.choose(family) {
@@ -50,80 +51,42 @@ impl Options {
 
     /// Checks that a single requested family has everything that was requested.
     fn require_all_of(&self, family: &Family) -> Result<()> {
-        self.op.iter().try_for_each(|op| family.op(Some(op)).map(|_| ()))?;
-        self.dtype.iter().try_for_each(|&dtype| family.require_kernel(dtype))?;
+        self.problems.op.iter().try_for_each(|op| family.op(Some(op)).map(|_| ()))?;
+        self.problems.dtype.iter().try_for_each(|&dtype| family.require_kernel(dtype))?;
         family.select(&self.variant).map(|_| ())
     }
 
     /// Selects the requested choices that a family has; an error if it has none.
     fn choose(&self, family: &'static Family) -> Result<Chosen> {
-        let ops: Vec<_> = self.op.iter().filter_map(|op| family.op(Some(op)).ok()).collect();
-        let ops = if ops.is_empty() { vec![family.op(self.op.first().map(String::as_str))?] } else { ops };
-        let dtypes: Vec<_> = self.dtype.iter().copied().filter(|dtype| family.dtypes.contains(dtype)).collect();
-        let dtypes = if dtypes.is_empty() {
-            let dtype = self.dtype.first().copied().unwrap_or(family.dtypes[0]);
-            family.require_kernel(dtype).map(|()| vec![dtype])?
-        } else {
-            dtypes
-        };
+        let (ops, dtypes) = (self.problems.ops(family)?, self.problems.dtypes(family)?);
         let variants: Vec<_> =
             self.variants().into_iter().filter_map(|name| family.select(name).ok()).flatten().collect();
         let variants = if variants.is_empty() { family.select(&self.variant)? } else { variants };
         for info in variants.iter().map(|variant| family.info(*variant)) {
             info.block.choose(self.block, info.name, u32::MAX)?;
         }
-        let cases = self.cases(family)?;
+        let cases = self.problems.cases(family, family.sizes)?;
+        for (whole, given) in [("block", self.block), ("grid", self.grid)] {
+            require_no_axes(family, &cases, whole, given)?;
+        }
         Ok(Chosen { family, ops, dtypes, variants, cases })
     }
 
     fn variants(&self) -> Vec<&str> {
         self.variant.split(',').map(str::trim).collect()
     }
-
-    fn shapes(&self) -> Result<Vec<Case>> {
-        let shape = |text: &String| {
-            let axes: Vec<u64> = text.split('x').map(size::parse).collect::<Result<_>>()?;
-            Ok(Case::new(&axes))
-        };
-        self.shape.iter().map(shape).collect()
-    }
-
-    /// The requested sizes, or the family's, with the requested settings.
-    fn cases(&self, family: &Family) -> Result<Vec<Case>> {
-        let mut cases = match (self.n.as_slice(), self.shape.as_slice()) {
-            ([], []) => (family.sizes)(),
-            _ if family.operands.is_empty() => {
-                return Err(Error::Usage(format!("{} has no operands: leave --n and --shape out", family.name)));
-            }
-            (sizes, []) => sizes.iter().map(|&n| Case::new(&[n])).collect(),
-            _ => self.shapes()?,
-        };
-        for word in &self.set {
-            let (name, value) = word.split_once('=').unwrap_or((word, ""));
-            let setting = family.settings.iter().find(|setting| setting.name == name).ok_or_else(|| {
-                let names: Vec<_> = family.settings.iter().map(|setting| setting.name).collect();
-                Error::Usage(format!("{} has no setting '{name}'; there are: {}", family.name, names.join(" ")))
-            })?;
-            for case in &mut cases {
-                case.settings.retain(|(have, _)| *have != name);
-                case.settings.push((setting.name, value.to_owned()));
-            }
-        }
-        for case in &cases {
-            settings(family, case)?;
-            let axis = case.settings.iter().find(|(name, _)| family::is_axis_of(name, "block"));
-            if let (Some((name, _)), Some(_)) = (axis, self.block) {
-                let text = format!("{} has --{name}: leave --block out, and choose with --set {name}=N", family.name);
-                return Err(Error::Usage(text));
-            }
-        }
-        Ok(cases)
-    }
 }
 
-/// The settings of a case.
-pub(super) fn settings(family: &Family, case: &Case) -> Result<Settings> {
-    Settings::new(family.settings, case.settings.iter().map(|(name, value)| (*name, value.as_str())))
+/// Refuses a `whole` (`block` or `grid`) for cases that have a setting for each of its axes.
+fn require_no_axes(family: &Family, cases: &[Case], whole: &str, given: Option<u32>) -> Result<()> {
+    let axis = |case: &Case| case.settings.iter().map(|(name, _)| *name).find(|name| family::is_axis_of(name, whole));
+    match (cases.iter().find_map(axis), given) {
+        (Some(name), Some(_)) => Err(Error::Usage(format!(
+            "{} has --{name}: leave --{whole} out, and choose with --set {name}=N",
+            family.name
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn require_known<T: std::fmt::Display>(option: &str, asked: &[T], is_known: impl Fn(&T) -> bool) -> Result<()> {
@@ -154,7 +117,7 @@ mod tests {
     fn cases(words: &[&str]) -> Result<Vec<(Vec<u64>, usize)>> {
         let line =
             Line::try_parse_from([&["bench"], words].concat()).map_err(|error| Error::Usage(error.to_string()))?;
-        let cases = line.options.cases(&kernels::transpose::FAMILY)?;
+        let cases = line.options.problems.cases(&kernels::transpose::FAMILY, kernels::transpose::FAMILY.sizes)?;
         Ok(cases.into_iter().map(|case| (case.size, case.settings.len())).collect())
     }
 
@@ -212,6 +175,7 @@ mod tests {
         assert!(refusal(&["vecadd", "--op", "max"]).contains("vecadd has no --op"));
         assert!(refusal(&["threads", "--n", "4"]).contains("leave --n and --shape out"));
         assert!(refusal(&["threads", "--block", "64"]).contains("--set block-x=N"));
+        assert!(refusal(&["threads", "--grid", "64"]).contains("--set grid-x=N"));
         assert!(refusal(&["conv1d", "--set", "mask=0"]).contains("--mask 0"));
         assert!(refusal(&["transpose", "--block", "33"]).contains("--block 33"));
     }

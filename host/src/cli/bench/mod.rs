@@ -5,8 +5,7 @@ use super::family::{self, Timing};
 use super::{device, output};
 use ladders::bench::{self, Plan};
 use ladders::error::{Error, Result};
-use ladders::input::size;
-use ladders::kernels::{Case, Demand, Family, Job, Role, Row, Work};
+use ladders::kernels::{Case, Demand, Family, Job, Role, Row, Settings, Work};
 use ladders::peers;
 use rustwarp::backend::{Backend, Checks, Choice, Module};
 use rustwarp::diagnostic::note;
@@ -16,39 +15,27 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 mod choice;
+mod problems;
 
-use choice::{Chosen, settings};
+use choice::Chosen;
+pub(super) use problems::{Problems, settings};
 
 /// Options of the subcommand.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Options {
     /// Families [default: all]
     families: Vec<String>,
-    /// Sizes, as --n of the family [default: each family's own]
-    #[arg(long, value_parser = size::parse, value_delimiter = ',')]
-    n: Vec<u64>,
-    /// Sizes of several axes, for one family: 4096x1024,1024x4096
-    #[arg(long, value_delimiter = ',', conflicts_with = "n")]
-    shape: Vec<String>,
-    /// A setting of the family, for one family: --set bins=2^16; may be repeated
-    #[arg(long, value_name = "NAME=VALUE")]
-    set: Vec<String>,
-    /// Operations [default: the family's first]. If several families are measured, those without the operation are left
-    /// out; likewise for --dtype and --variant
-    #[arg(long, value_delimiter = ',')]
-    op: Vec<String>,
-    /// Types of the elements [default: the family's first]
-    #[arg(long, value_delimiter = ',', value_parser = str::parse::<Dtype>)]
-    dtype: Vec<Dtype>,
+    #[command(flatten)]
+    problems: Problems,
     /// Variants, separated by commas, or best, or all
     #[arg(long, default_value = "all")]
     variant: String,
     /// Threads per block
     #[arg(long, value_parser = super::number::positive::<u32>)]
     block: Option<u32>,
-    /// Seed of the generated numbers
-    #[arg(long, default_value_t = 42, value_parser = super::number::any::<u64>)]
-    seed: u64,
+    /// Blocks, for variants that take any grid
+    #[arg(long, value_parser = super::number::positive::<u32>)]
+    grid: Option<u32>,
     /// gpu or gpu:K
     #[arg(long, default_value = "gpu", value_parser = str::parse::<Choice>)]
     device: Choice,
@@ -83,6 +70,13 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     let result = chosen.iter().try_for_each(|one| bench.family(one, &mut report));
     let (clean, ()) = report.finish(result)?;
     Ok(if clean { CLEAN } else { WRONG })
+}
+
+/// Names a problem: family, operation, type, size and settings.
+pub(super) fn heading(family: &Family, op: &str, dtype: Dtype, case: &Case, settings: &Settings) -> String {
+    let size: Vec<_> = case.size.iter().map(|&n| n as usize).collect();
+    let words = [family.name, op, dtype.name(), &text(&size), &settings.text()];
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// Describes the machine of the measurements.
@@ -139,7 +133,7 @@ impl Bench<'_> {
     ) -> Result<()> {
         let (options, family) = (self.options, chosen.family);
         let settings = settings(family, case)?;
-        let demand = Demand { size: &case.size, dtype, seed: options.seed, settings: &settings };
+        let demand = Demand { size: &case.size, dtype, seed: options.problems.seed, settings: &settings };
         let inputs = (family.generate)(&demand)?;
         let problem = family::problem(family, op, &inputs, &settings)?;
         let ladder = family.resolve(&problem)?;
@@ -152,12 +146,10 @@ impl Bench<'_> {
             oracle: &oracle,
             variants: &chosen.variants,
             block: options.block,
-            grid: None,
+            grid: options.grid,
             plan: Some(self.plan),
         };
-        let size: Vec<_> = case.size.iter().map(|&n| n as usize).collect();
-        let heading = [family.name, op, dtype.name(), &text(&size), &settings.text()];
-        report.section(&heading.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "));
+        report.section(&heading(family, op, dtype, case, &settings));
         let mut work = Work::default();
         ladder.run(&job, &mut |row| {
             work = row.work;
@@ -181,7 +173,7 @@ impl Bench<'_> {
             dtype,
             size: &case.size,
             settings: job.problem.settings,
-            seed: options.seed,
+            seed: options.problems.seed,
             repeat: options.timing.repeat,
             cache: options.timing.cache(),
             gpu,
@@ -242,7 +234,6 @@ impl Missing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ladders::kernels::Settings;
 
     #[test]
     fn libraries_are_measured_on_the_same_gpu() {

@@ -132,6 +132,7 @@ const fn tag_of(drawn: u64) -> u32 {
 }
 
 /// Groups whose totals are read at once.
+// tune: 2 4 8
 const AT_ONCE: usize = 4;
 
 /// Returns, in all lanes, the sum of all tiles before that of a ticket, for a warp that goes through tiles in their

@@ -19,6 +19,7 @@ use cuda_std::{
 };
 
 /// Segments per thread whose ends are read between two barriers.
+// tune: 1 2 4
 const LOOK: u32 = 2;
 
 /// The tile's elements; later, at the place of each segment's last element, the total of that segment.
