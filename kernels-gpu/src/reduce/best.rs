@@ -35,7 +35,8 @@ pub const BLOCKS_PER_SM: u32 = 2;
 /// each other.
 pub const ALONE_BYTES: u64 = 1 << 16;
 
-/// 16-byte loads in flight per thread.
+/// 16-byte loads in flight per thread; a power of two, at most 8.
+// tune: 2 4 8
 pub const UNROLL: usize = 8;
 
 /// Reduces the input to `output[0]`; f16 and bf16 are widened to f32 as they are read.
@@ -240,7 +241,7 @@ fn chunks_reduce<O: Operator<T>, I: Pod, T: Pod, const W: usize, const L: usize>
         // SAFETY: `i + k * threads` is below the length for every `k < unroll`.
         let round: [_; UNROLL] = core::array::from_fn(|k| unsafe { load(chunks, i + k % unroll * threads) });
         let round = round.map(|chunk| values::<O, I, T, W, L>(chunk, map));
-        results = combine::<O, T, L>(results, tree::<O, T, L>(round, unroll));
+        results = combine::<O, T, L>(results, tree::<O, T, L, UNROLL>(round, unroll));
         i += unroll * threads;
     }
     if i < chunks.len() {
@@ -256,7 +257,7 @@ fn chunks_reduce<O: Operator<T>, I: Pod, T: Pod, const W: usize, const L: usize>
             }
             k += 1;
         }
-        results = combine::<O, T, L>(results, tree::<O, T, L>(round, unroll));
+        results = combine::<O, T, L>(results, tree::<O, T, L, UNROLL>(round, unroll));
     }
     results
 }
@@ -293,8 +294,11 @@ fn values<O: Operator<T>, I: Pod, T: Pod, const W: usize, const L: usize>(
 /// Combines the first `unroll` chunks of a round pairwise. A chain would take as many additions, but its first one is
 /// the most urgent, and ptxas then starts it before the last loads: 2 % of the time at 2^28.
 #[inline(always)]
-pub(super) fn tree<O: Operator<T>, T: Pod, const L: usize>(mut round: [[T; L]; UNROLL], unroll: usize) -> [T; L] {
-    const { assert!(UNROLL == 8) };
+pub(super) fn tree<O: Operator<T>, T: Pod, const L: usize, const N: usize>(
+    mut round: [[T; L]; N],
+    unroll: usize,
+) -> [T; L] {
+    const { assert!(N <= 8 && N.is_power_of_two()) };
     if const { L > 1 && size_of::<T>() * L > 16 } {
         // Not a loop, which LLVM would keep for operators of many instructions, with the round in local memory.
         if unroll == 8 {

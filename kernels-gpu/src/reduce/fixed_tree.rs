@@ -23,7 +23,7 @@
 
 use super::{
     Sum,
-    best::{UNROLL, combine, load, tree},
+    best::{combine, load, tree},
     collective::{block_reduce, is_last_block},
 };
 use crate::{
@@ -46,6 +46,9 @@ pub const BLOCKS_PER_SM: u32 = 4;
 
 /// A leaf is a multiple of this number of elements.
 pub const LEAF: usize = 8192;
+
+/// Chunks of a round, which are part of the tree.
+const UNROLL: usize = 8;
 
 /// Most leaves of an input.
 pub const LEAVES: usize = 4096;
@@ -136,7 +139,7 @@ fn share<T: Rounded, const W: usize>(input: &[T], number: usize) -> T {
         } else {
             core::array::from_fn(|k| single::<T, W>(input, at + mine + k * step))
         };
-        sums = combine::<Sum, T, W>(sums, tree::<Sum, T, W>(chunks, UNROLL));
+        sums = combine::<Sum, T, W>(sums, tree::<Sum, T, W, UNROLL>(chunks, UNROLL));
         at += round;
     }
     let mut sum = sums[0];

@@ -16,6 +16,7 @@ export RUSTWARP_PTX_DIR="${RUSTWARP_PTX_DIR:-$here/ptx}"
 usage() {
     echo "usage: $0 test [FILTER…]     every GPU test" >&2
     echo "       $0 bench [ARGS…]      the kernels' speed: arguments of 'host bench'" >&2
+    echo "       $0 tune FOLDER [ARGS…]   variants of a kernel that 'cargo xtask tune FAMILY --prepare' has made: arguments of 'host tune'" >&2
     echo "       $0 host ARGS…         the command line: 'host --help' lists its subcommands" >&2
     exit 2
 }
@@ -64,6 +65,7 @@ case $task in
         # `$peers` is one word or empty.
         exec "$here/host" bench $peers "$@"
         ;;
+    tune) exec "$here/host" tune "$@" ;;
     host) exec "$here/host" "$@" ;;
     *) usage ;;
 esac

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use cuda_builder::{
-    Arch, Cache, CudaBuilder, Error, check,
+    Arch, CudaBuilder, Error, check,
     cuda_tools::{self, CudaTool},
     toolchain::{Search, Toolchain},
 };
@@ -24,7 +24,7 @@ use crate::workspace;
 const PRESENT: &str = "present.ptx";
 
 /// File name of the list.
-pub const LIST: &str = "variants.json";
+const LIST: &str = "variants.json";
 
 /// A marked constant and the file that it is in.
 struct Place<'s> {
@@ -63,23 +63,11 @@ pub fn prepare(family: &str, arch: Arch, toolchain: &Toolchain) -> Result<PathBu
     let above = workspace::root().join("target/tune");
     let folder = above.join(family);
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    // Two runs at once would change each other's copy of the sources.
-    let lock = above.join(".lock");
-    let lock = fs::File::create(&lock).with_context(|| format!("cannot write {}", lock.display()))?;
-    lock.lock().context("cannot lock target/tune")?;
-
-    let ptxas = cuda_tools::find("ptxas", &cache());
-    if ptxas.is_none() {
+    let _lock = locked(&above)?;
+    let build = Build::new(family, arch, toolchain, &above);
+    if build.ptxas.is_none() {
         eprintln!("ptxas is missing: values that make kernels spill registers are not refused (`cargo xtask setup`)");
     }
-    let versions = format!(
-        "{} {:?} {} ptxas {:?} {arch}",
-        toolchain.version.release,
-        toolchain.version.commit,
-        toolchain.version.llvm,
-        ptxas.as_ref().map(|tool| tool.version),
-    );
-    let build = Build { family, arch, ptxas, versions, work: above.join(".build") };
     let present = folder.join(PRESENT);
     if let Variant::Refused(why) = build.variant(&sources, &present, None)? {
         bail!("{family} without a change: {why}");
@@ -109,8 +97,13 @@ pub fn prepare(family: &str, arch: Arch, toolchain: &Toolchain) -> Result<PathBu
     Ok(folder)
 }
 
-fn cache() -> Cache {
-    Search::default().cache
+/// Waits until no other run has the folder of the copied sources: two at once would change each other's.
+fn locked(above: &Path) -> Result<fs::File> {
+    fs::create_dir_all(above).with_context(|| format!("cannot create {}", above.display()))?;
+    let path = above.join(".lock");
+    let file = fs::File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    file.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+    Ok(file)
 }
 
 /// The marked constants of a family.
@@ -168,7 +161,19 @@ fn commit() -> String {
     }
 }
 
-impl Build<'_> {
+impl<'a> Build<'a> {
+    fn new(family: &'a str, arch: Arch, toolchain: &Toolchain, above: &Path) -> Self {
+        let ptxas = cuda_tools::find("ptxas", &Search::default().cache);
+        let versions = format!(
+            "{} {:?} {} ptxas {:?} {arch}",
+            toolchain.version.release,
+            toolchain.version.commit,
+            toolchain.version.llvm,
+            ptxas.as_ref().map(|tool| tool.version),
+        );
+        Self { family, arch, ptxas, versions, work: above.join(".build") }
+    }
+
     /// Makes the PTX `file`, unless it is there already. `present` is the PTX without the change.
     ///
     /// # Errors
@@ -277,5 +282,36 @@ mod tests {
         let why = more(&[("a", 4), ("b", 24)]).expect("a reason");
         assert_eq!(why, "it spills registers: 24 bytes in `b`, 16 at present");
         assert!(more(&[("a", 4), ("b", 16)]).expect("a reason").contains("4 bytes in `a`, 0 at present"));
+    }
+
+    /// A value that a const assertion of the kernel forbids has the reason, and does not end the task; another one has
+    /// PTX of its own, in which fewer loads are in flight.
+    #[test]
+    fn a_value_has_ptx_or_the_reason_why_not() {
+        let toolchain = crate::setup::toolchain().expect("the device toolchain");
+        let sources = Sources::read(&workspace::root()).expect("the sources");
+        let folder = tempfile::tempdir().expect("a folder");
+        let above = workspace::root().join("target/tune");
+        let _lock = locked(&above).expect("the lock");
+        let build = Build::new("dot", Arch::Compute75, &toolchain, &above);
+        let places = places(&sources, "dot").expect("marks");
+        let [Place { path, text, mark }] = places.as_slice() else { panic!("one mark") };
+        let of = |value: u64, present: Option<&Path>| {
+            let file = folder.path().join(format!("{value}.ptx"));
+            let sources = sources.with(path, marks::substitute(text, mark, value));
+            (build.variant(&sources, &file, present).expect("a build"), file)
+        };
+        let (present, file) = of(mark.present, None);
+        assert_eq!(present, Variant::Built);
+        for _ in 0..2 {
+            // The second time, without a build.
+            let (three, no_file) = of(3, Some(&file));
+            assert!(matches!(&three, Variant::Refused(why) if why.starts_with("it does not compile")), "{three:?}");
+            assert!(!no_file.exists());
+        }
+        let (two, other) = of(2, Some(&file));
+        assert_eq!(two, Variant::Built);
+        let loads = |file: &Path| fs::read_to_string(file).expect("PTX").matches("ld.global.nc.v4").count();
+        assert!(loads(&other) < loads(&file), "{} and {} loads", loads(&other), loads(&file));
     }
 }
