@@ -98,6 +98,7 @@ fn what_is_no_such_folder_is_refused() {
     refused(&["tune", &of, "--rounds", "2"], 2, &["--rounds"]);
     refused_in_a_line(&["tune", &of, "--csv", "outcomes.txt"], 2, &["--csv outcomes.txt", ".csv"]);
     refused_in_a_line(&["tune", &of, "--set", "bins=3"], 2, &["dot has no setting 'bins'"]);
+    refused_in_a_line(&["tune", &of, "--dtype", "f32,i32"], 2, &["f32 f64"]);
     refused_in_a_line(&["tune", "no-such-folder", "--device", "sim"], 2, &["cargo xtask tune FAMILY --prepare"]);
 
     let with = |text: &str| {

@@ -112,7 +112,7 @@ fn locked(above: &Path) -> Result<fs::File> {
 /// Fails if there is no such family, or a mark is bad.
 fn places<'s>(sources: &'s Sources, family: &str) -> Result<Vec<Place<'s>>> {
     let mut files = sources.below(&format!("kernels-gpu/src/{family}")).peekable();
-    if files.peek().is_none() || family.contains(['/', '.']) {
+    if files.peek().is_none() || family.is_empty() || family.contains(['/', '.']) {
         bail!("unknown family `{family}`: `host list` shows them");
     }
     let mut places = Vec::new();

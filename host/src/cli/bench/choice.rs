@@ -26,7 +26,8 @@ impl Options {
             names => names.iter().map(|name| find(name)).collect::<Result<_>>()?,
         };
         if let [family] = families[..] {
-            self.require_all_of(family)?;
+            self.problems.require_all_of(family)?;
+            family.select(&self.variant)?;
             return Ok(vec![self.choose(family)?]);
         }
         require_known("op", &self.problems.op, |op| families.iter().any(|family| family.op(Some(op)).is_ok()))?;
@@ -47,13 +48,6 @@ impl Options {
             return Err(Error::Usage("no family has this combination: request fewer choices at once".to_owned()));
         }
         Ok(chosen)
-    }
-
-    /// Checks that a single requested family has everything that was requested.
-    fn require_all_of(&self, family: &Family) -> Result<()> {
-        self.problems.op.iter().try_for_each(|op| family.op(Some(op)).map(|_| ()))?;
-        self.problems.dtype.iter().try_for_each(|&dtype| family.require_kernel(dtype))?;
-        family.select(&self.variant).map(|_| ())
     }
 
     /// Selects the requested choices that a family has; an error if it has none.

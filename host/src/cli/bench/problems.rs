@@ -19,7 +19,7 @@ pub(in crate::cli) struct Problems {
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// Operations [default: the family's first]. If several families are measured, those without the operation are left
-    /// out; likewise for --dtype and --variant
+    /// out; likewise for other options
     #[arg(long, value_delimiter = ',')]
     pub op: Vec<String>,
     /// Types of the elements [default: the family's first]
@@ -31,6 +31,12 @@ pub(in crate::cli) struct Problems {
 }
 
 impl Problems {
+    /// Checks that a single family has every operation and type that was requested.
+    pub fn require_all_of(&self, family: &Family) -> Result<()> {
+        self.op.iter().try_for_each(|op| family.op(Some(op)).map(drop))?;
+        self.dtype.iter().try_for_each(|&dtype| family.require_kernel(dtype))
+    }
+
     /// The requested operations that a family has, or its first; an error if it has none of them.
     pub fn ops(&self, family: &Family) -> Result<Vec<&'static str>> {
         let ops: Vec<_> = self.op.iter().filter_map(|op| family.op(Some(op)).ok()).collect();

@@ -50,6 +50,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
     // Wrong options are errors before a device is opened.
     let list = List::read(&options.folder)?;
     let family = list.family()?;
+    options.problems.require_all_of(family)?;
     options.problems.cases(family, family.sizes)?;
     if let Some(path) = &options.csv {
         ending::require("--csv", path, "outcomes are written as CSV", &["csv"])?;

@@ -20,7 +20,7 @@ pub fn launches(
     let present = Setup::of(module);
     let row = trial.run(present)?;
     let rule = family.info(trial.variant).block;
-    let mut add = |option: &str, label: String, values: [u32; 2], setup: Setup| {
+    let mut add = |option: &str, place: &str, label: String, values: [u32; 2], setup: Setup| {
         let found = match trial.compare(present, setup) {
             // A kernel that faults may leave the device unusable.
             Err(Error::Fault(fault)) => return Err(Error::Fault(fault)),
@@ -29,7 +29,7 @@ pub fn launches(
         };
         outcomes.push(Outcome {
             constant: option.to_owned(),
-            place: format!("the launch of {}", family.name),
+            place: format!("{place}/{}", family.name),
             label,
             present: values[0].to_string(),
             candidate: values[1].to_string(),
@@ -39,10 +39,12 @@ pub fn launches(
         Ok(())
     };
     for block in blocks(rule, row.block, trial.device.info().max_block) {
-        add("block", format!("block = {block}"), [row.block, block], Setup { block: Some(block), ..present })?;
+        let setup = Setup { block: Some(block), ..present };
+        add("block", "the block size in kernels-gpu/src", format!("block = {block}"), [row.block, block], setup)?;
     }
     for (grid, label) in grids(row.grid) {
-        add("grid", label, [row.grid, grid], Setup { grid: Some(grid), ..present })?;
+        let setup = Setup { grid: Some(grid), ..present };
+        add("grid", "the plan in crates/rustwarp/src", label, [row.grid, grid], setup)?;
     }
     Ok(())
 }
