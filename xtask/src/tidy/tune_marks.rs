@@ -4,8 +4,8 @@ use super::tree::{Finding, Tree};
 use crate::tune::marks;
 
 /// The requirement, for help and documentation.
-pub const REQUIRES: &str = "in `kernels-gpu`, `// tune: 2 4 8` is directly above a constant that is a whole number, and \
-    lists other values";
+pub const REQUIRES: &str = "in `kernels-gpu`, `// tune: 2 4 8` is directly above a constant that is a whole number, \
+    and lists other values";
 
 /// Reports marks that cannot be used.
 pub fn check(tree: &Tree) -> Vec<Finding> {

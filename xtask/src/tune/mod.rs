@@ -1,5 +1,5 @@
-//! `cargo xtask tune`: tries other values of a family's marked constants, block sizes and grids, and measures them beside
-//! the present ones.
+//! `cargo xtask tune`: tries other values of a family's marked constants, block sizes and grids, and measures them
+//! beside the present ones.
 //!
 //! It compiles a copy of the kernels for each value, with one constant changed, to `target/tune/FAMILY`; `host tune`
 //! measures what is there, here or, by `dist/run.sh tune`, on a machine without Rust. The sources are never edited.

@@ -1,5 +1,5 @@
-//! `host tune`: the variants of a family's `best` kernel that `cargo xtask tune` has compiled, and other block sizes and
-//! grids, each measured beside the present one; on the simulator only verified.
+//! `host tune`: the variants of a family's `best` kernel that `cargo xtask tune` has compiled, and other block sizes
+//! and grids, each measured beside the present one; on the simulator only verified.
 
 use super::bench::{Problems, heading, settings};
 use super::exit::{CLEAN, WRONG};

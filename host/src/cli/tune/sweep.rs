@@ -49,8 +49,8 @@ pub fn launches(
     Ok(())
 }
 
-/// Block sizes to try, in ascending order: those of the rule that are powers of two from 64 on, or its own list, without
-/// the present one.
+/// Block sizes to try, in ascending order: those of the rule that are powers of two from 64 on, or its own list,
+/// without the present one.
 fn blocks(rule: BlockRule, present: u32, most: u32) -> Vec<u32> {
     let mut sizes = [vec![64, 128, 256, 512, 1024], rule.kernels()].concat();
     sizes.sort_unstable();

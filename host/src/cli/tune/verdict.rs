@@ -42,8 +42,8 @@ pub struct Comparison {
 impl Comparison {
     /// The comparison of rounds, each with the time of the present one and of the candidate; there is at least one.
     ///
-    /// A difference counts if no round's ratio is within the noise around 1: times that drift during the measurement, or
-    /// differ from round to round by as much as the candidate differs, are no reason to change a constant.
+    /// A difference counts if no round's ratio is within the noise around 1: times that drift during the measurement,
+    /// or differ from round to round by as much as the candidate differs, are no reason to change a constant.
     pub fn of(rounds: &[[f64; 2]]) -> Self {
         let sorted = |value: fn(&[f64; 2]) -> f64| {
             let mut values: Vec<f64> = rounds.iter().map(value).collect();
