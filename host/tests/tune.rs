@@ -62,7 +62,10 @@ fn variants_are_verified() {
         rows.iter().map(|row| ["candidate", "problem", "verdict"].map(|name| cell(row, name))).collect();
     let expected = [["8", "", "refused"], ["2", "dot f32 1009", "verified"], ["2", "dot f32 4099", "verified"]];
     assert_eq!(outcomes, expected);
-    assert_eq!(["gpu", "commit", "arch", "ratio"].map(|name| cell(&rows[1], name)), ["simulator", "0123", "sm_75", ""]);
+    assert_eq!(
+        ["gpu", "commit", "arch", "ratio"].map(|name| cell(&rows[1], name)),
+        ["the simulator", "0123", "sm_75", ""]
+    );
 }
 
 /// Without `--n` the sizes are those of the family's tests, and each element type can be chosen.
