@@ -42,8 +42,7 @@ impl<'a, T: Factor> Side<'a, T> {
         Self { elements, x, k, along_x, along_k, turned, wide }
     }
 
-    /// The factor from `k = first` on, `depth` deep or to its end. A thread reads runs of `k` only if this and all parts
-    /// before it have multiples of a run.
+    /// The factor from `k = first` on, `depth` deep or to its end.
     #[inline(always)]
     pub fn part(&self, first: usize, depth: usize) -> Self {
         let first = first.min(self.k);

@@ -149,8 +149,8 @@ pub unsafe fn is_last_block(ticket: *mut u32) -> bool {
     unsafe { is_last_of(ticket, thread::grid_dim_x()) }
 }
 
-/// Draws the block's ticket, and returns whether it is the last of `blocks` blocks. The ticket wraps to 0. A block alone
-/// only waits for its threads.
+/// Draws the block's ticket, and returns whether it is the last of `blocks` blocks. The ticket wraps to 0. A block
+/// alone only waits for its threads.
 ///
 /// Thread 0 draws. That releases its writes, and those of other threads of its block before a barrier that it has
 /// passed; the last block acquires the writes that all others released, and a barrier makes them visible to all its

@@ -18,14 +18,6 @@ const KNOWN: &[Cycle] = &[
     (&["crates/cuda_std/src/io.rs", "crates/cuda_std/src/text.rs"], "`print!` and the text that it makes"),
     (
         &[
-            "kernels-gpu/src/matmul/best/feed.rs",
-            "kernels-gpu/src/matmul/best/mod.rs",
-            "kernels-gpu/src/matmul/best/product.rs",
-        ],
-        "the parts of one kernel read its tile from its module file",
-    ),
-    (
-        &[
             "kernels-gpu/src/segreduce/best/join.rs",
             "kernels-gpu/src/segreduce/best/mod.rs",
             "kernels-gpu/src/segreduce/best/tile.rs",

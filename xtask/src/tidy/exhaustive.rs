@@ -77,7 +77,7 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
         "code that handles each element type needs a new one's case, and the compiler names the places",
     ),
     ("crates/rustwarp/src/launch.rs", &["Tuning"], GROWS),
-    ("crates/rustwarp/src/matmul/mod.rs", &["Sizes"], "callers construct it"),
+    ("crates/rustwarp/src/matmul/sizes.rs", &["Sizes"], "callers construct it"),
     ("crates/rustwarp/src/matvec.rs", &["Sizes"], "callers construct it"),
     ("crates/rustwarp/src/ptx/arch.rs", &["Arch"], "the two parts of an architecture's name"),
     ("crates/rustwarp/src/ptx/kernels.rs", &["Packed", "Code"], "build scripts generate code that constructs them"),

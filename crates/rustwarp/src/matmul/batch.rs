@@ -1,6 +1,6 @@
 //! Several products of one size, whose matrices lie in memory at equal distances.
 
-use super::Sizes;
+use super::sizes::{Sizes, elements};
 use crate::error::{Error, Result};
 
 /// How many products of one size there are, and where they lie. Factors and products of a batch are each one array, in
@@ -84,7 +84,7 @@ impl Batch {
 
 /// Elements of A, B and a product.
 fn matrices(Sizes { m, n, k, .. }: Sizes) -> Result<[usize; 3]> {
-    Ok([super::elements(m, k)?, super::elements(k, n)?, super::elements(m, n)?])
+    Ok([elements(m, k)?, elements(k, n)?, elements(m, n)?])
 }
 
 #[cfg(test)]

@@ -1,29 +1,14 @@
 //! Which tile computes a product, and how many blocks divide the depth of each.
 
-use super::{Batch, Real, Sizes, Tile};
+use super::batch::Batch;
+use super::sizes::Sizes;
+use super::tile::{Real, Tile, Times};
 
 /// A tile, and the depth of the part that a block computes.
 pub(super) struct Division<'v, T: 'static> {
     pub tile: &'v Tile<T>,
     /// The whole depth, or a multiple of [`STEP`].
     pub depth: u32,
-}
-
-/// Nanoseconds of a block with a tile, measured on an H200.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Times {
-    /// For one `k`, alone on a multiprocessor.
-    alone: f64,
-    /// For one `k`, where several blocks follow each other on a multiprocessor or share it.
-    among_others: f64,
-    /// For its start and its end.
-    start: f64,
-}
-
-impl Times {
-    pub const fn new(alone: f64, among_others: f64, start: f64) -> Self {
-        Self { alone, among_others, start }
-    }
 }
 
 /// Parts are multiples of this depth, which is that of the deepest stage, so that only the last one has an odd stage.
@@ -52,7 +37,7 @@ pub(super) fn fastest<'v, T: Real>(
 ) -> Option<Division<'v, T>> {
     let mut best: Option<(f64, Division<'v, T>)> = None;
     for tile in allowed {
-        for count in 1..=if tile.size.divides { MOST } else { 1 } {
+        for count in 1..=if tile.size().divides { MOST } else { 1 } {
             let depth = if count == 1 { sizes.k } else { sizes.k.div_ceil(count).next_multiple_of(STEP) };
             let time = time(tile, sizes, batch, multiprocessors, depth);
             if best.as_ref().is_none_or(|&(least, _)| time < least) {
@@ -68,13 +53,13 @@ pub(super) fn fastest<'v, T: Real>(
 
 /// Nanoseconds until the busiest multiprocessor is expected to have finished.
 fn time<T: Real>(tile: &Tile<T>, sizes: &Sizes, batch: &Batch, multiprocessors: u32, depth: usize) -> f64 {
-    let (Sizes { m, n, .. }, Times { alone, among_others, start }) = (*sizes, tile.times);
-    let tiles = m.div_ceil(tile.size.rows as usize) as f64 * n.div_ceil(tile.size.columns as usize) as f64;
+    let (Sizes { m, n, .. }, Times { alone, among_others, start }) = (*sizes, tile.times());
+    let tiles = m.div_ceil(tile.size().rows as usize) as f64 * n.div_ceil(tile.size().columns as usize) as f64;
     let parts = f64::from(parts(sizes, depth as u32));
     let rounds = (tiles * batch.count as f64 * parts / f64::from(multiprocessors)).ceil();
     let step = if rounds > 1.0 { among_others } else { alone };
     let step = if is_fast(tile, sizes, batch) { step } else { PLAIN * step };
-    let join = if parts > 1.0 { JOIN[0] + (parts / f64::from(tile.size.slices)).ceil() * JOIN[1] } else { 0.0 };
+    let join = if parts > 1.0 { JOIN[0] + (parts / f64::from(tile.size().slices)).ceil() * JOIN[1] } else { 0.0 };
     rounds * (depth as f64 * step + start) + join
 }
 
@@ -85,7 +70,7 @@ fn is_fast<T: Real>(tile: &Tile<T>, sizes: &Sizes, batch: &Batch) -> bool {
     let step = |factor: usize| if batch.count > 1 { batch.steps[factor] } else { 0 };
     let off = |length: usize, factor| !(length.is_multiple_of(T::WIDTH) && step(factor).is_multiple_of(T::WIDTH));
     let odd = transposed[0] && off(m, 0) || !transposed[1] && off(n, 1);
-    tile.size.is_pipelined([m, n], [!transposed[0], transposed[1]]) && (tile.size.any || !odd)
+    tile.size().is_pipelined([m, n], [!transposed[0], transposed[1]]) && (tile.size().any || !odd)
 }
 
 #[cfg(test)]

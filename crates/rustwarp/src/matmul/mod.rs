@@ -9,31 +9,21 @@
 
 mod batch;
 mod choice;
+mod sizes;
+mod tile;
 
-use crate::backend::{DeviceInfo, Handle, Memory, Shape, View, ViewMut};
+use crate::backend::{Handle, Memory, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
-use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::launch::{Launch, require_grid};
 use crate::ptx::library;
 pub use batch::Batch;
-use choice::{Division, Times};
-use cuda_std::launch::{Call, PtrMut, Slice};
-use kernels_gpu::matmul::{Factor, best};
-
-/// Sizes and storage of the factors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sizes {
-    /// Rows of A and of the product.
-    pub m: usize,
-    /// Columns of B and of the product.
-    pub n: usize,
-    /// Columns of A and rows of B.
-    pub k: usize,
-    /// Whether A is stored transposed, as `k` x `m`, and whether B is, as `n` x `k`.
-    pub transposed: [bool; 2],
-}
+use choice::Division;
+use kernels_gpu::matmul::best;
+pub use sizes::Sizes;
+pub(crate) use sizes::elements;
+pub use tile::{Kernel, Real, Tile};
 
 /// The product of A, `m` x `k`, and B, `k` x `n`: a matrix of `m` x `n`.
 ///
@@ -119,114 +109,6 @@ fn matmul_batched_on<T: Real>(
     Ok(output)
 }
 
-/// A launcher of a kernel for one storage order of A and B. It is public for the ladders, which list its entry.
-#[doc(hidden)]
-#[rustfmt::skip]
-pub type Kernel<T> = for<'a> fn(
-    Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32, u64, u64, u64, u32, PtrMut<'a, T>, PtrMut<'a, u32>,
-) -> Call<'a>;
-
-/// The part of a product that a block computes, with its kernels. [`Real::tiles`] lists them.
-pub struct Tile<T: 'static> {
-    name: &'static str,
-    size: best::Tile,
-    times: Times,
-    /// The kernels, indexed by whether A and whether B are turned.
-    kernels: [[Kernel<T>; 2]; 2],
-}
-
-/// A type that has kernels.
-pub trait Real: Element + Factor {
-    /// The tiles, the largest first.
-    fn tiles() -> Vec<Tile<Self>>;
-}
-
-/// All four kernels of a tile.
-macro_rules! kernels {
-    ($kernel:ident, $t:ident) => {
-        [
-            [best::$kernel::<$t, false, false>, best::$kernel::<$t, false, true>],
-            [best::$kernel::<$t, true, false>, best::$kernel::<$t, true, true>],
-        ]
-    };
-}
-
-impl Real for f32 {
-    fn tiles() -> Vec<Tile<Self>> {
-        vec![
-            Tile {
-                name: "large",
-                size: best::LARGE,
-                times: Times::new(166.0, 166.0, 3000.0),
-                kernels: kernels!(matmul_best_large, f32),
-            },
-            Tile {
-                name: "small",
-                size: best::SMALL,
-                times: Times::new(43.5, 43.5, 2000.0),
-                kernels: kernels!(matmul_best_small, f32),
-            },
-            Tile {
-                name: "tiny",
-                size: best::TINY,
-                times: Times::new(27.9, 26.1, 1600.0),
-                kernels: kernels!(matmul_best_tiny, f32),
-            },
-            Tile {
-                name: "short",
-                size: best::SHORT,
-                times: Times::new(13.8, 11.8, 1800.0),
-                kernels: kernels!(matmul_best_short, f32),
-            },
-            Tile {
-                name: "mini",
-                size: best::MINI,
-                times: Times::new(9.8, 7.3, 1100.0),
-                kernels: kernels!(matmul_best_mini, f32),
-            },
-        ]
-    }
-}
-
-impl Real for f64 {
-    fn tiles() -> Vec<Tile<Self>> {
-        let (large, small) = (kernels!(matmul_best_large_double, f64), kernels!(matmul_best_small_double, f64));
-        vec![
-            Tile { name: "large", size: best::LARGE_DOUBLE, times: Times::new(77.0, 77.0, 2500.0), kernels: large },
-            Tile { name: "small", size: best::SMALL_DOUBLE, times: Times::new(30.5, 24.5, 1200.0), kernels: small },
-            Tile {
-                name: "mini",
-                size: best::MINI_DOUBLE,
-                times: Times::new(12.8, 9.7, 900.0),
-                kernels: kernels!(matmul_best_mini_double, f64),
-            },
-        ]
-    }
-}
-
-impl<T> Tile<T> {
-    /// `large`, `small`, `tiny`, `short` or `mini`.
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// Rows, columns and shared memory.
-    pub fn size(&self) -> best::Tile {
-        self.size
-    }
-
-    /// The kernels. They are public for the ladders, which list their entries.
-    #[doc(hidden)]
-    pub fn kernels(&self) -> &[Kernel<T>] {
-        self.kernels.as_flattened()
-    }
-
-    /// Whether a block of this device has enough shared memory.
-    pub fn fits(&self, info: &DeviceInfo) -> bool {
-        self.size.shared <= info.max_shared
-    }
-}
-
 /// A product of matrices of one size, or a batch, with its tile and launch configuration. It can be launched any number
 /// of times.
 pub struct Plan<T: 'static, H: Handle = Device> {
@@ -272,7 +154,7 @@ impl<T: Real, H: Handle> Plan<T, H> {
         let spans = batch.spans(sizes)?;
         let tiles = T::tiles();
         let allowed =
-            |candidate: &&Tile<T>| candidate.fits(info) && tile.is_none_or(|tile| tile.name == candidate.name);
+            |candidate: &&Tile<T>| candidate.fits(info) && tile.is_none_or(|tile| tile.name() == candidate.name());
         let fitting = tiles.iter().filter(allowed);
         let Some(Division { tile, depth }) = choice::fastest(fitting, &sizes, &batch, info.multiprocessors) else {
             let shared = info.max_shared;
@@ -280,7 +162,7 @@ impl<T: Real, H: Handle> Plan<T, H> {
                 "matmul needs more shared memory per block than the {shared} bytes of this device"
             )));
         };
-        let tiles = u64::from(rows.div_ceil(tile.size.rows)) * u64::from(columns.div_ceil(tile.size.columns));
+        let tiles = u64::from(rows.div_ceil(tile.size().rows)) * u64::from(columns.div_ceil(tile.size().columns));
         let (tiles, parts) = (tiles.saturating_mul(batch.count as u64), u64::from(choice::parts(&sizes, depth)));
         let what = match batch.count {
             1 => format!("a product of {m}x{n}"),
@@ -288,7 +170,7 @@ impl<T: Real, H: Handle> Plan<T, H> {
         };
         let grid = require_grid(tiles.saturating_mul(parts), &what, "multiply in parts")?;
         let (shared_tiles, elements) =
-            if parts > 1 { (tiles as usize, (tile.size.rows * tile.size.columns) as usize) } else { (0, 0) };
+            if parts > 1 { (tiles as usize, (tile.size().rows * tile.size().columns) as usize) } else { (0, 0) };
         // A is turned when it is not transposed, B when it is: see `kernels_gpu::matmul::best`.
         let turned = [usize::from(!transposed[0]), usize::from(transposed[1])];
         Ok(Self {
@@ -296,11 +178,11 @@ impl<T: Real, H: Handle> Plan<T, H> {
             spans,
             for_kernels: [rows, columns, terms],
             steps: batch.steps.map(|step| step as u64),
-            kernel: tile.kernels[turned[0]][turned[1]],
+            kernel: tile.kernel(turned),
             depth,
             sums: Memory::uninit(device.clone(), shared_tiles * parts as usize * elements, "partial sums")?,
             tickets: Memory::zeros(device.clone(), shared_tiles, "tickets")?,
-            shape: Shape::linear(grid, best::BLOCK).with_shared(tile.size.shared),
+            shape: Shape::linear(grid, best::BLOCK).with_shared(tile.size().shared),
         })
     }
 
@@ -345,15 +227,6 @@ impl<T: Real> Plan<T> {
         let (factors, product): ([View<'_, T>; 2], ViewMut<'_, T>) = (factors.map(Into::into), product.into());
         self.device.run(&library::MATMUL, &self.prepare(factors, product.as_view())?)
     }
-}
-
-/// The number of elements of a matrix.
-///
-/// # Errors
-/// [`Error::Argument`] if there are more than memory has.
-pub(crate) fn elements(rows: usize, columns: usize) -> Result<usize> {
-    let too_large = || Error::Argument(format!("a matrix of {rows}x{columns} elements is too large"));
-    rows.checked_mul(columns).ok_or_else(too_large)
 }
 
 impl Device {

@@ -7,13 +7,10 @@
 //!   row, one element each, to eight rows of the tile. Rows of the tile have 16 bytes of padding, so that the 32
 //!   elements of a warp's copy go to 32 banks.
 
-use super::{THREADS, TURNED, pitch};
+use super::layout::{DEPTH, THREADS, TURNED, pitch};
 use crate::matmul::{factor::Factor, side::Side};
 use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, copy_async, copy_async_or_zero};
-
-/// Neighbours in `k` that a row of eight lanes copies.
-pub const DEPTH: usize = 8;
 
 /// A thread's share of every tile of one factor: `K` by `X` elements, `W` to a copy; `TURN` where neighbours lie along
 /// `k`.

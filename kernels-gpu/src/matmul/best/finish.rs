@@ -1,7 +1,7 @@
 //! What follows the main loop: the sums of the slices of a block, and of the parts of a tile that several blocks
 //! compute, are added up, and written.
 
-use super::{THREADS, engine::Engine};
+use super::{engine::Engine, layout::THREADS};
 use crate::matmul::{factor::Factor, outer::place};
 use crate::reduce::collective::is_last_of;
 use crate::unroll::unroll;
@@ -56,6 +56,36 @@ fn sums_of<T, const TM: usize, const TN: usize, const SLICES: usize>(
     memory.wrapping_add((group * TM + i) * TN * (THREADS / SLICES) + tid)
 }
 
+/// How the depth of a product is divided among blocks.
+#[derive(Clone, Copy)]
+pub struct Division<T> {
+    /// Depth of a part.
+    pub depth: u32,
+    /// Room for the sums of every part of every tile, if there are several parts.
+    pub sums: *mut T,
+    /// A ticket for each tile, if there are several parts.
+    pub tickets: *mut u32,
+}
+
+impl<T> Division<T> {
+    /// The part of this block of a launch of products that are `k` deep, in tiles of `elements`.
+    ///
+    /// # Safety
+    /// There are `sums` and `tickets` for all tiles, if there are several parts.
+    #[inline(always)]
+    pub unsafe fn parts(self, k: u32, block: u32, elements: usize) -> Parts<T> {
+        // A product without depth has one part; without `max` the compiler would keep panics for divisions by 0.
+        let count = k.div_ceil(self.depth.max(1)).max(1);
+        let (tile, part) = ((block / count) as usize, (block % count) as usize);
+        Parts {
+            count: count as usize,
+            part,
+            sums: self.sums.wrapping_add(tile * count as usize * elements),
+            ticket: self.tickets.wrapping_add(tile),
+        }
+    }
+}
+
 /// The blocks that compute one tile, each from a part of the depth.
 #[derive(Clone, Copy)]
 pub struct Parts<T> {
@@ -70,8 +100,8 @@ pub struct Parts<T> {
 }
 
 impl<T: Factor> Parts<T> {
-    /// Stores the sums of slice 0 and draws a ticket. In the block that draws the last one, slice 0 gets the sums of all
-    /// parts, in an order that does not depend on which block is the last; all threads of the others get `false`.
+    /// Stores the sums of slice 0 and draws a ticket. In the block that draws the last one, slice 0 gets the sums of
+    /// all parts, in an order that does not depend on which block is the last; all threads of the others get `false`.
     ///
     /// # Safety
     /// All threads of the block call it once, and the shared memory has room as for [`join`]; `sums` has room for

@@ -23,44 +23,20 @@
 
 use super::Factor;
 use cuda_std::kernel;
+use finish::Division;
+use layout::least;
+pub use layout::{BLOCK, pitch};
 use product::product;
 
 mod engine;
 mod feed;
 mod finish;
+mod layout;
 mod product;
 
 /// The idea in one line.
 pub const IDEA: &str =
     "256x128 tiles, 16x8 per thread, asynchronous copies, tensor cores for f64, blocks in L2's order";
-
-/// Threads per block.
-pub const BLOCK: u32 = 256;
-
-const THREADS: usize = BLOCK as usize;
-
-/// Elements from one row of a tile in shared memory to the next: four more than it has columns, so that rows start in
-/// different banks, and on 16-byte boundaries.
-pub const fn pitch(columns: usize) -> usize {
-    columns + 4
-}
-
-/// Rows of tiles that are computed together.
-const GROUP: usize = 8;
-
-/// Row and column of tile number `index`. Blocks that run at the same time compute a region that is about as high as
-/// wide, so that they need the fewest rows and columns of the factors, and find them in the L2 cache.
-#[inline(always)]
-fn raster(index: usize, down: usize, across: usize) -> [usize; 2] {
-    // There is no block if there is no tile; without `max` the compiler would keep a panic for a division by 0.
-    let group = GROUP * across.max(1);
-    let first = index / group * GROUP;
-    // This is not `clamp`, after which LLVM cannot prove that the height is not 0.
-    let left = (down - first).min(GROUP);
-    let height = left.max(1);
-    let within = index % group;
-    [first + within % height, within / height]
-}
 
 /// Tile of the product that a block computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,46 +61,6 @@ impl Tile {
     pub const fn is_pipelined(&self, [rows, columns]: [usize; 2], turned: [bool; 2]) -> bool {
         least(self.divides, self.rows as usize, turned[0]) <= rows
             && least(self.divides, self.columns as usize, turned[1]) <= columns
-    }
-}
-
-/// The least rows or columns of a product that a pipeline takes: those of its tile, or one, if copies that would be
-/// beyond the factor can be made of its last row or column instead. That is so if all copies of a thread have the same
-/// one.
-const fn least(divides: bool, side: usize, turned: bool) -> usize {
-    if divides && (!turned || side == TURNED) { 1 } else { side }
-}
-
-/// Rows of a turned factor that a block copies at once.
-const TURNED: usize = THREADS / feed::DEPTH;
-
-/// How the depth of a product is divided among blocks.
-#[derive(Clone, Copy)]
-struct Division<T> {
-    /// Depth of a part.
-    depth: u32,
-    /// Room for the sums of every part of every tile, if there are several parts.
-    sums: *mut T,
-    /// A ticket for each tile, if there are several parts.
-    tickets: *mut u32,
-}
-
-impl<T> Division<T> {
-    /// The part of this block of a launch of products that are `k` deep, in tiles of `elements`.
-    ///
-    /// # Safety
-    /// There are `sums` and `tickets` for all tiles, if there are several parts.
-    #[inline(always)]
-    unsafe fn parts(self, k: u32, block: u32, elements: usize) -> finish::Parts<T> {
-        // A product without depth has one part; without `max` the compiler would keep panics for divisions by 0.
-        let count = k.div_ceil(self.depth.max(1)).max(1);
-        let (tile, part) = ((block / count) as usize, (block % count) as usize);
-        finish::Parts {
-            count: count as usize,
-            part,
-            sums: self.sums.wrapping_add(tile * count as usize * elements),
-            ticket: self.tickets.wrapping_add(tile),
-        }
     }
 }
 

@@ -2,11 +2,10 @@
 //! in each thread's registers.
 
 use super::{
-    Division, THREADS,
     engine::Engine,
     feed::Feed,
-    finish::{join, write},
-    least, pitch, raster,
+    finish::{Division, join, write},
+    layout::{THREADS, least, pitch, raster},
 };
 use crate::matmul::{A_TRANSPOSED, B_TRANSPOSED, factor::Factor, side::Side};
 use crate::unroll::unroll;
@@ -33,12 +32,12 @@ const fn parts(steps: usize) -> usize {
 /// by one if the kernel supports `ANY` factors, else without a pipeline.
 ///
 /// A pipeline that `DIVIDES` tests that a tile exists before it is copied. Without the test a product needs a depth of
-/// `STAGES - 1` tiles, and the last one is copied several times, which is cheaper in long loops; with it the kernel takes
-/// any depth, also a part of the product's, and does not wait for copies that nothing reads.
+/// `STAGES - 1` tiles, and the last one is copied several times, which is cheaper in long loops; with it the kernel
+/// takes any depth, also a part of the product's, and does not wait for copies that nothing reads.
 ///
 /// # Safety
-/// `THREADS` threads, one block per part of each tile of each product, and `STAGES` stages of dynamic shared memory; the
-/// operands of product `i` start at elements `i * steps` of `a`, `b` and `c`; the contract of [`Division`], which
+/// `THREADS` threads, one block per part of each tile of each product, and `STAGES` stages of dynamic shared memory;
+/// the operands of product `i` start at elements `i * steps` of `a`, `b` and `c`; the contract of [`Division`], which
 /// divides nothing without `DIVIDES`.
 #[inline(always)]
 pub unsafe fn product<

@@ -1,0 +1,141 @@
+//! The tiles of a product, each with its kernels and its times.
+
+use crate::backend::DeviceInfo;
+use crate::element::Element;
+use cuda_std::launch::{Call, PtrMut, Slice};
+use kernels_gpu::matmul::{Factor, best};
+
+/// Nanoseconds of a block with a tile, measured on an H200.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    /// For one `k`, alone on a multiprocessor.
+    pub alone: f64,
+    /// For one `k`, where several blocks follow each other on a multiprocessor or share it.
+    pub among_others: f64,
+    /// For its start and its end.
+    pub start: f64,
+}
+
+impl Times {
+    const fn new(alone: f64, among_others: f64, start: f64) -> Self {
+        Self { alone, among_others, start }
+    }
+}
+
+/// A launcher of a kernel for one storage order of A and B. It is public for the ladders, which list its entry.
+#[doc(hidden)]
+#[rustfmt::skip]
+pub type Kernel<T> = for<'a> fn(
+    Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32, u64, u64, u64, u32, PtrMut<'a, T>, PtrMut<'a, u32>,
+) -> Call<'a>;
+
+/// The part of a product that a block computes, with its kernels. [`Real::tiles`] lists them.
+pub struct Tile<T: 'static> {
+    name: &'static str,
+    size: best::Tile,
+    times: Times,
+    /// The kernels, indexed by whether A and whether B are turned.
+    kernels: [[Kernel<T>; 2]; 2],
+}
+
+/// A type that has kernels.
+pub trait Real: Element + Factor {
+    /// The tiles, the largest first.
+    fn tiles() -> Vec<Tile<Self>>;
+}
+
+/// All four kernels of a tile.
+macro_rules! kernels {
+    ($kernel:ident, $t:ident) => {
+        [
+            [best::$kernel::<$t, false, false>, best::$kernel::<$t, false, true>],
+            [best::$kernel::<$t, true, false>, best::$kernel::<$t, true, true>],
+        ]
+    };
+}
+
+impl Real for f32 {
+    fn tiles() -> Vec<Tile<Self>> {
+        vec![
+            Tile {
+                name: "large",
+                size: best::LARGE,
+                times: Times::new(166.0, 166.0, 3000.0),
+                kernels: kernels!(matmul_best_large, f32),
+            },
+            Tile {
+                name: "small",
+                size: best::SMALL,
+                times: Times::new(43.5, 43.5, 2000.0),
+                kernels: kernels!(matmul_best_small, f32),
+            },
+            Tile {
+                name: "tiny",
+                size: best::TINY,
+                times: Times::new(27.9, 26.1, 1600.0),
+                kernels: kernels!(matmul_best_tiny, f32),
+            },
+            Tile {
+                name: "short",
+                size: best::SHORT,
+                times: Times::new(13.8, 11.8, 1800.0),
+                kernels: kernels!(matmul_best_short, f32),
+            },
+            Tile {
+                name: "mini",
+                size: best::MINI,
+                times: Times::new(9.8, 7.3, 1100.0),
+                kernels: kernels!(matmul_best_mini, f32),
+            },
+        ]
+    }
+}
+
+impl Real for f64 {
+    fn tiles() -> Vec<Tile<Self>> {
+        let (large, small) = (kernels!(matmul_best_large_double, f64), kernels!(matmul_best_small_double, f64));
+        vec![
+            Tile { name: "large", size: best::LARGE_DOUBLE, times: Times::new(77.0, 77.0, 2500.0), kernels: large },
+            Tile { name: "small", size: best::SMALL_DOUBLE, times: Times::new(30.5, 24.5, 1200.0), kernels: small },
+            Tile {
+                name: "mini",
+                size: best::MINI_DOUBLE,
+                times: Times::new(12.8, 9.7, 900.0),
+                kernels: kernels!(matmul_best_mini_double, f64),
+            },
+        ]
+    }
+}
+
+impl<T> Tile<T> {
+    /// `large`, `small`, `tiny`, `short` or `mini`.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Rows, columns and shared memory.
+    pub fn size(&self) -> best::Tile {
+        self.size
+    }
+
+    /// The times of its blocks.
+    pub(super) fn times(&self) -> Times {
+        self.times
+    }
+
+    /// The kernel for factors of which A and B are turned.
+    pub(super) fn kernel(&self, turned: [usize; 2]) -> Kernel<T> {
+        self.kernels[turned[0]][turned[1]]
+    }
+
+    /// The kernels. They are public for the ladders, which list their entries.
+    #[doc(hidden)]
+    pub fn kernels(&self) -> &[Kernel<T>] {
+        self.kernels.as_flattened()
+    }
+
+    /// Whether a block of this device has enough shared memory.
+    pub fn fits(&self, info: &DeviceInfo) -> bool {
+        self.size.shared <= info.max_shared
+    }
+}

@@ -1,0 +1,42 @@
+//! The threads of a block, its tiles in shared memory, and the order in which blocks take them.
+
+/// Threads per block.
+pub const BLOCK: u32 = 256;
+
+pub const THREADS: usize = BLOCK as usize;
+
+/// Elements from one row of a tile in shared memory to the next: four more than it has columns, so that rows start in
+/// different banks, and on 16-byte boundaries.
+pub const fn pitch(columns: usize) -> usize {
+    columns + 4
+}
+
+/// Rows of tiles that are computed together.
+const GROUP: usize = 8;
+
+/// Row and column of tile number `index`. Blocks that run at the same time compute a region that is about as high as
+/// wide, so that they need the fewest rows and columns of the factors, and find them in the L2 cache.
+#[inline(always)]
+pub fn raster(index: usize, down: usize, across: usize) -> [usize; 2] {
+    // There is no block if there is no tile; without `max` the compiler would keep a panic for a division by 0.
+    let group = GROUP * across.max(1);
+    let first = index / group * GROUP;
+    // This is not `clamp`, after which LLVM cannot prove that the height is not 0.
+    let left = (down - first).min(GROUP);
+    let height = left.max(1);
+    let within = index % group;
+    [first + within % height, within / height]
+}
+
+/// Neighbours in `k` that a row of eight lanes copies.
+pub const DEPTH: usize = 8;
+
+/// The least rows or columns of a product that a pipeline takes: those of its tile, or one, if copies that would be
+/// beyond the factor can be made of its last row or column instead. That is so if all copies of a thread have the same
+/// one.
+pub const fn least(divides: bool, side: usize, turned: bool) -> usize {
+    if divides && (!turned || side == TURNED) { 1 } else { side }
+}
+
+/// Rows of a turned factor that a block copies at once.
+pub const TURNED: usize = THREADS / DEPTH;
