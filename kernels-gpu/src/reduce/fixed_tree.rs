@@ -7,7 +7,7 @@
 //! 1. The input is divided into leaves of [`leaf`] elements, a multiple of [`LEAF`], at most [`LEAVES`] of them. Past
 //!    the end there are zeros.
 //! 2. Element `i` of a leaf is number `k` of a chunk, the `16 / size` numbers in 16 bytes. Neighbouring chunks belong
-//!    to the [`BLOCK`] threads of a block, and each thread adds its chunks in rounds of [`UNROLL`]: those of a round in
+//!    to the [`BLOCK`] threads of a block, and each thread adds its chunks in rounds of `UNROLL`: those of a round in
 //!    a tree from far to near, for each `k`, to a running sum for each `k`. Then it adds these from the first to the
 //!    last.
 //! 3. The threads' sums are added in a tree from far to near in each warp, and then the warps' in such a tree of 32.
