@@ -122,7 +122,7 @@ fn layouts(sizes: Sizes) -> [Batch; 6] {
     ]
 }
 
-/// Products within a tile, which are computed without the pipeline.
+/// Products within a tile, which are computed without the pipeline if the tile does not divide or a factor is turned.
 fn small_products<T: Float>() {
     let bench = Bench::new(str::to_owned);
     for tile in T::tiles() {
@@ -190,11 +190,21 @@ fn mini_tiles_of_f64() {
 /// Products whose tiles are divided among blocks: each part has its own place in the factors and among the sums.
 #[test]
 fn parts_of_the_depth() {
+    parts_of::<f32>();
+    parts_of::<f64>();
+}
+
+fn parts_of<T: Float>() {
     let bench = Bench::new(str::to_owned);
-    for tile in f32::tiles().into_iter().filter(|tile| tile.size().divides) {
+    let device = Device::sim().expect("the simulator");
+    for tile in T::tiles().into_iter().filter(|tile| tile.size().divides) {
+        let [rows, columns] = [tile.size().rows, tile.size().columns].map(|side| side as usize);
         for transposed in STORED {
-            let sizes = sizes(70, 66, 650, transposed);
-            bench.require::<f32>(sizes, Batch::contiguous(2, sizes).expect("it is small"), &tile);
+            let sizes = sizes(rows + 3, columns - 2, 1300, transposed);
+            let batch = Batch::contiguous(2, sizes).expect("it is small");
+            bench.require::<T>(sizes, batch, &tile);
+            let plan = Plan::<T>::batched(&device, sizes, batch, Some(&tile)).expect("a plan");
+            assert!(plan.blocks() > 2 * 2, "tile {} of {} is not divided", tile.name(), T::DTYPE);
         }
     }
 }

@@ -163,15 +163,19 @@ fn f64_sums_are_within_their_bounds() {
 #[test]
 fn a_bound_rejects_what_is_beyond_it() {
     let bench = bench(Choice::Sim, "reduce");
-    let values = ill_conditioned::<f32>(4000, 1e16, 2);
-    let exact = Exact::sum(values.iter().map(|&x| f64::from(x)));
-    let all = Exact::sum(values.iter().map(|&x| f64::from(x.abs()))).to_f64();
-    // The error of a plain sum is beyond the bounds of the precise ones, and a bit of the result beyond that of a sum
-    // that is rounded once.
-    let (plain, _) = run(&bench, "best", Array::F32(values.clone()));
+    // The error of a plain sum is beyond the bounds of the precise ones for many inputs, and a bit of the result beyond
+    // that of a sum that is rounded once.
     for rung in ["compensated", "double_accumulator", "double_float"] {
-        let (_, row) = run(&bench, rung, Array::F32(values.clone()));
-        assert!(exact.minus(plain).abs() > bound::<f32>(&row, 4000, exact.to_f64(), all), "{rung}: {plain}");
+        let rejected = (1..=8).filter(|&seed| {
+            let values = ill_conditioned::<f32>(4000, 1e16, seed);
+            let exact = Exact::sum(values.iter().map(|&x| f64::from(x)));
+            let all = Exact::sum(values.iter().map(|&x| f64::from(x.abs()))).to_f64();
+            let (plain, _) = run(&bench, "best", Array::F32(values.clone()));
+            let (_, row) = run(&bench, rung, Array::F32(values));
+            exact.minus(plain).abs() > bound::<f32>(&row, 4000, exact.to_f64(), all)
+        });
+        let rejected = rejected.count();
+        assert!(rejected >= 3, "{rung}: {rejected} of 8");
     }
     let ones = vec![1.0_f32; 4000];
     let (right, row) = run(&bench, "double_float", Array::F32(ones.clone()));

@@ -63,12 +63,7 @@ impl LastBlock {
     /// Those of [`Tuning`].
     pub fn new(info: &DeviceInfo, n: u64, per_thread: u32, tuned: Tuned, tuning: Tuning) -> Result<Self> {
         let each = tuned.alone / u64::from(tuned.block);
-        // With loads for all of its threads a block alone is faster with fewer threads: there are fewer warps to join.
-        let block = match tuning.grid {
-            None if 0 < n && n <= tuned.alone => (n.div_ceil(each) as u32).next_multiple_of(32),
-            _ => tuned.block,
-        };
-        let block = tuning.whole_warps(block, info)?;
+        let block = tuning.whole_warps(tuned.block, info)?;
         let (round, fill) = (u64::from(block * per_thread), u64::from(info.multiprocessors * tuned.blocks_per_sm));
         let blocks = if n <= each * u64::from(block) { n.min(1) } else { n.div_ceil(round).min(fill) };
         let grid = tuning.blocks()?.unwrap_or(blocks as u32);
@@ -94,8 +89,7 @@ pub(crate) struct Tuned {
     pub block: u32,
     /// Blocks per multiprocessor.
     pub blocks_per_sm: u32,
-    /// Elements that a block of `block` threads reads sooner than several could wait for each other, or 0; fewer are
-    /// read by fewer threads.
+    /// Elements that a block of `block` threads reads sooner than several could wait for each other, or 0.
     pub alone: u64,
 }
 
@@ -204,7 +198,7 @@ mod tests {
             [block, grid]
         };
         let alone_by_default = [0, 1, 1024, 1025, 1 << 14, (1 << 14) + 1].map(|n| alone(n, Tuning::default()));
-        assert_eq!(alone_by_default, [[512, 0], [32, 1], [32, 1], [64, 1], [512, 1], [512, 9]]);
+        assert_eq!(alone_by_default, [[512, 0], [512, 1], [512, 1], [512, 1], [512, 1], [512, 9]]);
         let by_64 = [2048, 2049].map(|n| alone(n, Tuning { block: Some(64), grid: None }));
         assert_eq!(by_64, [[64, 1], [64, 9]]);
         for (block, blocks) in

@@ -10,7 +10,7 @@ mod variants;
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use cuda_builder::Arch;
 
 use crate::{command, setup, workspace};
@@ -41,6 +41,10 @@ pub struct Options {
 /// # Errors
 /// Fails for an unknown family or a bad mark, if the present kernels do not compile, and if `host` does not succeed.
 pub fn run(options: &Options) -> Result<ExitCode> {
+    ensure!(
+        !options.prepare || options.arguments.is_empty(),
+        "--prepare measures nothing, and takes no options of `host tune`: give them to `host tune` or `run.sh tune`"
+    );
     // Nothing is compiled for a measurement that cannot be made.
     if let (false, Err(error)) = (options.prepare, cuda_driver::load()) {
         eprintln!(

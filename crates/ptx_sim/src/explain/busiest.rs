@@ -108,7 +108,11 @@ impl<'a> Multiprocessor<'a> {
             start: costs.block_start_ns * subject.clock() * active as f64,
             cache_bytes: L1_BYTES.saturating_sub(shared).max(LEAST_L1_BYTES),
             rates,
-            others: Others { first: &subject.traced.shared, at_once: active * u64::from(resident) },
+            others: Others {
+                first: &subject.traced.shared,
+                at_once: active * u64::from(resident),
+                relay: subject.traced.relayed > 0,
+            },
             without,
         };
         let replayed = replay(subject.program, &blocks, &setting, costs);
@@ -142,7 +146,7 @@ impl<'a> Multiprocessor<'a> {
 
     /// Cycles in which results pass through a chain of blocks from the first one to the last, each of which waits for
     /// earlier ones; 0 without such a chain.
-    fn chain(&self, replayed: &Replayed, setting: &Setting) -> f64 {
+    fn chain(&self, replayed: &Replayed, setting: &Setting<'_>) -> f64 {
         let passed = self.subject.traced.relayed as f64 * replayed.relay;
         let Some(first) = self.chosen.first().filter(|_| passed > 0.0) else { return 0.0 };
         // The first block starts the chain, and the last one ends as the first one does.

@@ -1,6 +1,5 @@
 //! The set of sectors of global memory that a launch accesses: one bit each, with the first block that does so, in
-//! pages
-//! that are allocated when they are first accessed.
+//! pages that are allocated when they are first accessed.
 
 use crate::observe::Touch;
 use std::collections::HashMap;

@@ -17,6 +17,9 @@ const STEP: usize = 64;
 /// Most parts of a tile: the last block reads the sums of all.
 const MOST: usize = 64;
 
+/// Most bytes of sums of parts: few tiles are divided, so that more would not be faster.
+const MOST_BYTES: usize = 64 << 20;
+
 /// Nanoseconds that the last block of a tile takes for its ticket, and for each round in which its slices read sums.
 const JOIN: [f64; 2] = [2000.0, 500.0];
 
@@ -37,7 +40,13 @@ pub(super) fn fastest<'v, T: Real>(
 ) -> Option<Division<'v, T>> {
     let mut best: Option<(f64, Division<'v, T>)> = None;
     for tile in allowed {
-        for count in 1..=if tile.size().divides { MOST } else { 1 } {
+        // Tiles that extend beyond the product have whole sums, too.
+        let elements = sizes.m.next_multiple_of(tile.size().rows as usize) as f64
+            * sizes.n.next_multiple_of(tile.size().columns as usize) as f64
+            * batch.count as f64;
+        let room = MOST_BYTES as f64 / (elements * size_of::<T>() as f64);
+        let most = if tile.size().divides { MOST.min(room as usize).max(1) } else { 1 };
+        for count in 1..=most {
             let depth = if count == 1 { sizes.k } else { sizes.k.div_ceil(count).next_multiple_of(STEP) };
             let time = time(tile, sizes, batch, multiprocessors, depth);
             if best.as_ref().is_none_or(|&(least, _)| time < least) {
@@ -56,21 +65,22 @@ fn time<T: Real>(tile: &Tile<T>, sizes: &Sizes, batch: &Batch, multiprocessors: 
     let (Sizes { m, n, .. }, Times { alone, among_others, start }) = (*sizes, tile.times());
     let tiles = m.div_ceil(tile.size().rows as usize) as f64 * n.div_ceil(tile.size().columns as usize) as f64;
     let parts = f64::from(parts(sizes, depth as u32));
-    let rounds = (tiles * batch.count as f64 * parts / f64::from(multiprocessors)).ceil();
+    let tiles = tiles * batch.count as f64 / f64::from(multiprocessors);
+    let rounds = (tiles * parts).ceil();
     let step = if rounds > 1.0 { among_others } else { alone };
     let step = if is_fast(tile, sizes, batch) { step } else { PLAIN * step };
     let join = if parts > 1.0 { JOIN[0] + (parts / f64::from(tile.size().slices)).ceil() * JOIN[1] } else { 0.0 };
-    rounds * (depth as f64 * step + start) + join
+    rounds * (depth as f64 * step + start) + tiles.ceil() * join
 }
 
 /// Whether the kernel copies the factors asynchronously, which depends on the sizes and on where rows start.
 fn is_fast<T: Real>(tile: &Tile<T>, sizes: &Sizes, batch: &Batch) -> bool {
-    let Sizes { m, n, transposed, .. } = *sizes;
+    let Sizes { m, n, k, transposed } = *sizes;
     // Only factors that are not turned are copied in runs.
     let step = |factor: usize| if batch.count > 1 { batch.steps[factor] } else { 0 };
     let off = |length: usize, factor| !(length.is_multiple_of(T::WIDTH) && step(factor).is_multiple_of(T::WIDTH));
     let odd = transposed[0] && off(m, 0) || !transposed[1] && off(n, 1);
-    tile.size().is_pipelined([m, n], [!transposed[0], transposed[1]]) && (tile.size().any || !odd)
+    tile.size().is_pipelined([m, n, k], [!transposed[0], transposed[1]]) && (tile.size().any || !odd)
 }
 
 #[cfg(test)]
@@ -104,6 +114,29 @@ mod tests {
     }
 
     #[test]
+    fn shallow_products_take_a_tile_whose_pipeline_they_fill() {
+        let flat = |k| chosen::<f32>(Sizes { k, ..cube(4096) }, Batch::SINGLE).0;
+        // The ring of `large` holds two tiles of 16 beside the one that is read, that of `small` two of 32.
+        assert_eq!([32, 33, 64].map(flat), ["tiny", "large", "large"].map(str::to_owned));
+        let off = |k| chosen::<f32>(Sizes { k, n: 4095, ..cube(4096) }, Batch::SINGLE).0;
+        assert_eq!([64, 65].map(off), ["short", "small"].map(str::to_owned));
+    }
+
+    #[test]
+    fn the_sums_of_parts_have_bounded_memory() {
+        for sizes in
+            [Sizes { m: 1792, n: 2432, k: 65536, ..cube(0) }, Sizes { m: 9544, n: 13571, k: 212626, ..cube(0) }]
+        {
+            let tiles = f64::tiles();
+            let Division { tile, depth } = fastest(tiles.iter(), &sizes, &Batch::SINGLE, 132).expect("a tile");
+            let [rows, columns] = [tile.size().rows, tile.size().columns].map(|side| side as usize);
+            let elements = sizes.m.next_multiple_of(rows) * sizes.n.next_multiple_of(columns);
+            let parts = parts(&sizes, depth) as usize;
+            assert!(parts == 1 || parts * elements * 8 <= MOST_BYTES, "{sizes:?}: {parts} parts");
+        }
+    }
+
+    #[test]
     fn few_tiles_divide_their_depth() {
         let deep = Sizes { k: 16384, ..cube(64) };
         let (tile, parts) = chosen::<f32>(deep, Batch::SINGLE);
@@ -117,11 +150,11 @@ mod tests {
 
     #[test]
     fn matrices_off_16_byte_boundaries_exclude_the_tiles_that_need_them() {
-        let sizes = Sizes { k: 64, ..cube(256) };
+        let sizes = Sizes { k: 65, ..cube(256) };
         let tile = |batch| chosen::<f32>(sizes, batch).0;
-        assert_eq!(tile(Batch::new(660, [1 << 14, (1 << 14) + 1, 1 << 16])), "small");
+        assert_eq!(tile(Batch::new(660, [1 << 15, (1 << 15) + 1, 1 << 16])), "small");
         // A is turned on its way, element by element.
-        assert_eq!(tile(Batch::new(660, [(1 << 14) + 1, 1 << 14, 1 << 16])), "large");
+        assert_eq!(tile(Batch::new(660, [(1 << 15) + 1, 1 << 15, 1 << 16])), "large");
         assert_eq!(tile(Batch::new(1, [0, 1, 0])), tile(Batch::SINGLE));
     }
 }

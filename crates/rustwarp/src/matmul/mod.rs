@@ -186,6 +186,11 @@ impl<T: Real, H: Handle> Plan<T, H> {
         })
     }
 
+    /// Number of blocks: one for each part of each tile of each product.
+    pub fn blocks(&self) -> u32 {
+        self.shape.grid[0]
+    }
+
     /// The launch that writes the product of A and B, or those of a batch. For products without elements it does
     /// nothing.
     ///

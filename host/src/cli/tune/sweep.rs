@@ -1,15 +1,15 @@
 //! Other launches of the present kernel: block sizes, and half and twice the number of blocks.
 
-use super::outcome::{Found, Outcome};
+use super::outcome::Outcome;
 use super::trial::{Setup, Trial};
-use ladders::error::{Error, Result};
+use ladders::error::Result;
 use ladders::kernels::{BlockRule, Family};
 use rustwarp::backend::Module;
 
 /// Compares the launches that the kernel allows with the one that the plan chooses.
 ///
 /// # Errors
-/// Those of the device; a launch that the kernel or the device does not allow is an outcome.
+/// Those of [`Trial::compare`]; a launch that the kernel or the device does not allow is an outcome.
 pub fn launches(
     trial: &Trial<'_>,
     family: &Family,
@@ -20,16 +20,11 @@ pub fn launches(
     let present = Setup::of(module);
     let row = trial.run(present)?;
     let rule = family.info(trial.variant).block;
-    let mut add = |option: &str, place: &str, label: String, values: [u32; 2], setup: Setup| {
-        let found = match trial.compare(present, setup) {
-            // A kernel that faults may leave the device unusable.
-            Err(Error::Fault(fault)) => return Err(Error::Fault(fault)),
-            Err(why) => Found::Refused(why.to_string()),
-            Ok(found) => found,
-        };
+    let mut add = |option: &str, place: &str, label: String, values: [u32; 2], setup: Setup| -> Result<()> {
+        let found = trial.compare(present, setup)?;
         outcomes.push(Outcome {
             constant: option.to_owned(),
-            place: format!("{place}/{}", family.name),
+            place: format!("{place}{}", family.name),
             label,
             present: values[0].to_string(),
             candidate: values[1].to_string(),
@@ -40,11 +35,11 @@ pub fn launches(
     };
     for block in blocks(rule, row.block, trial.device.info().max_block) {
         let setup = Setup { block: Some(block), ..present };
-        add("block", "the block size in kernels-gpu/src", format!("block = {block}"), [row.block, block], setup)?;
+        add("block", "BLOCK in kernels-gpu/src/", format!("block = {block}"), [row.block, block], setup)?;
     }
     for (grid, label) in grids(row.grid) {
         let setup = Setup { grid: Some(grid), ..present };
-        add("grid", "the plan in crates/rustwarp/src", label, [row.grid, grid], setup)?;
+        add("grid", "the plan of rustwarp::", label, [row.grid, grid], setup)?;
     }
     Ok(())
 }

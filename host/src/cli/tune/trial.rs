@@ -64,27 +64,33 @@ impl Trial<'_> {
         found.ok_or_else(|| Error::Usage(format!("`{}` has no result", self.variant.name)))
     }
 
-    /// Compares a candidate with the present kernel: in each round the present one is measured, then the candidate.
+    /// Compares a candidate with the present kernel: in each round the present one is measured, then the candidate. A
+    /// candidate that the kernel or the device does not allow is refused.
     ///
     /// # Errors
-    /// As [`Trial::run`]; [`Error::Usage`] if the present kernel's result is wrong, or there is nothing to time.
+    /// Those of [`Trial::run`] for the present kernel, and faults; [`Error::Usage`] if the present kernel's result is wrong, or there is nothing to time.
     pub fn compare(&self, present: Setup, candidate: Setup) -> Result<Found> {
         let mut rounds = Vec::new();
         let count = if self.plan.is_some() { self.rounds } else { 1 };
         for _ in 0..count {
-            let rows = [self.run(present)?, self.run(candidate)?];
-            let [before, after] = &rows;
+            let before = self.run(present)?;
             if !before.is_clean() {
-                return Err(Error::Usage(format!("the present kernel is wrong: {}", defect(before))));
+                return Err(Error::Usage(format!("the present kernel is wrong: {}", defect(&before))));
             }
+            let after = match self.run(candidate) {
+                Ok(row) => row,
+                // A kernel that faults may leave the device unusable.
+                Err(Error::Fault(fault)) => return Err(Error::Fault(fault)),
+                Err(why) => return Ok(Found::Refused(why.to_string())),
+            };
             if !after.is_clean() {
-                return Ok(Found::Wrong(defect(after)));
+                return Ok(Found::Wrong(defect(&after)));
             }
             if self.plan.is_some() {
                 let time = |row: &Row| {
                     row.time_ms.ok_or_else(|| Error::Usage("an input without elements has no time".to_owned()))
                 };
-                rounds.push([time(before)?, time(after)?]);
+                rounds.push([time(&before)?, time(&after)?]);
             }
         }
         Ok(if rounds.is_empty() { Found::Verified } else { Found::Timed(Comparison::of(&rounds)) })

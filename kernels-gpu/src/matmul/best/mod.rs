@@ -53,14 +53,17 @@ pub struct Tile {
     pub slices: u32,
     /// Whether several blocks can compute a tile, each from a part of the depth.
     pub divides: bool,
+    /// The least depth of a product that is computed by a pipeline of copies.
+    pub least_depth: u32,
 }
 
 impl Tile {
-    /// Whether a product of this many rows and columns is computed by a pipeline of copies; else by a plain loop, which
-    /// takes several times as long.
-    pub const fn is_pipelined(&self, [rows, columns]: [usize; 2], turned: [bool; 2]) -> bool {
+    /// Whether a product of this many rows and columns and of this depth is computed by a pipeline of copies; else by a
+    /// plain loop, which takes several times as long.
+    pub const fn is_pipelined(&self, [rows, columns, depth]: [usize; 3], turned: [bool; 2]) -> bool {
         least(self.divides, self.rows as usize, turned[0]) <= rows
             && least(self.divides, self.columns as usize, turned[1]) <= columns
+            && self.least_depth as usize <= depth
     }
 }
 
@@ -77,6 +80,7 @@ macro_rules! tile {
             any: $any,
             slices: $slices,
             divides: $divides,
+            least_depth: if $divides { 1 } else { ($stages - 1) * $bk + 1 },
         };
 
         /// Multiplies matrices: for product `i` those from elements `i * a_step` of `a` and `i * b_step` of `b`, to `c`
@@ -126,12 +130,12 @@ tile! {
     matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4, 4 false true
 }
 tile! {
-    /// The f32 kernel for products that have fewer of the tiles above than the device has multiprocessors: a warp
-    /// computes a whole tile, of every eighth `k` of it.
+    /// The f32 kernel for products that have fewer of the tiles above than the device has multiprocessors: each warp
+    /// computes the whole tile from an eighth of a stage's depth.
     matmul_best_short SHORT f32: 32 64 64, 8 8, 3 8, 4 true true
 }
 tile! {
-    /// The f32 kernel for the smallest products, as `short`.
+    /// The f32 kernel for the smallest products; each warp computes the whole tile, as in `short`.
     matmul_best_mini MINI f32: 32 32 64, 8 4, 3 8, 4 true true
 }
 tile! {

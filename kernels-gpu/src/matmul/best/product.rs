@@ -32,8 +32,8 @@ const fn parts(steps: usize) -> usize {
 /// by one if the kernel supports `ANY` factors, else without a pipeline.
 ///
 /// A pipeline that `DIVIDES` tests that a tile exists before it is copied. Without the test a product needs a depth of
-/// `STAGES - 1` tiles, and the last one is copied several times, which is cheaper in long loops; with it the kernel
-/// takes any depth, also a part of the product's, and does not wait for copies that nothing reads.
+/// more than `STAGES - 1` tiles, and the last one is copied several times, which is cheaper in long loops; with it the
+/// kernel takes any depth, also a part of the product's, and does not wait for copies that nothing reads.
 ///
 /// # Safety
 /// `THREADS` threads, one block per part of each tile of each product, and `STAGES` stages of dynamic shared memory;
@@ -182,8 +182,8 @@ unsafe fn matrix<T>(batch: &[T], start: usize, [rows, columns]: [u32; 2]) -> &[T
 /// Adds up `k` products per element: while a tile of the factors is multiplied, the next `STAGES - 1` are being copied.
 ///
 /// # Safety
-/// All threads of the block call it; every tile of the two feeds is inside its factor, and there are at least `STAGES`
-/// of them.
+/// All threads of the block call it; every tile of the two feeds is inside its factor; there is at least one of
+/// them, and without `DIVIDES` there are at least `STAGES`.
 #[inline(always)]
 unsafe fn pipeline<
     T: Factor,
@@ -213,7 +213,7 @@ unsafe fn pipeline<
     // The partial tile comes first, so that the others need no bounds tests.
     let odd = k - (tiles - 1) * BK;
 
-    // SAFETY: the stages are free and distinct, and there are at least `STAGES - 1` tiles.
+    // SAFETY: the stages are free and distinct, and no tile is copied that does not exist.
     unsafe {
         feed_a.copy_first(odd);
         feed_b.copy_first(odd);

@@ -8,8 +8,7 @@ use crate::program::{Async, Group, Op, Order, Space};
 use crate::trace::Step;
 
 /// Wavefronts in which what a load from shared memory reads arrives in registers: each has room for 128 bytes, so a
-/// word
-/// of 16 bytes that all lanes read takes four, although it is one access to the banks.
+/// word of 16 bytes that all lanes read takes four, although it is one access to the banks.
 pub(super) fn returns(step: &Step) -> u32 {
     step.bytes.div_ceil(128)
 }

@@ -35,6 +35,8 @@ pub(in crate::explain) struct Others<'t> {
     pub first: &'t HashMap<u64, u32>,
     /// Blocks of the device that run at the same time.
     pub at_once: u64,
+    /// Whether blocks pass words to each other during the launch.
+    pub relay: bool,
 }
 
 /// What a load is.
@@ -44,7 +46,7 @@ pub(super) struct Reader {
     pub block: u64,
     /// Whether it looks in the first-level cache.
     pub cached: bool,
-    /// Whether it reads what others wrote during the launch, which is in the second-level cache.
+    /// Whether it may read what others wrote during the launch, which is in the second-level cache.
     pub awaits: bool,
 }
 
@@ -174,7 +176,7 @@ impl<'t> Memory<'t> {
         self.l2 = start + rate;
         self.worked.l2 += rate;
         let cache = start - now;
-        let new = !reader.awaits && self.read.insert(sector);
+        let new = !(reader.awaits && self.others.relay) && self.read.insert(sector);
         self.owed += if new { self.rates.first } else { 0.0 };
         if self.owed < 0.999_999 {
             let latency = if new && self.is_on_its_way(sector, reader) { self.latency.2 } else { self.latency.1 };
@@ -232,7 +234,7 @@ mod tests {
             Rates { l2: 1.0, bulk: 1.0, dram: 2.0, line: 3.5, atomic: 100.0, first: 0.0, read: 1.0, written: 1.0 };
         let (costs, first) = (Costs::default(), HashMap::from([(5, 0)]));
         let latency = |sector: u64, block: u64, awaits: bool| {
-            let mut memory = Memory::new(rates, Others { first: &first, at_once: 4 }, 1 << 16, &costs);
+            let mut memory = Memory::new(rates, Others { first: &first, at_once: 4, relay: true }, 1 << 16, &costs);
             let reader = Reader { block, cached: true, awaits };
             let arrivals = [0.0, 1e4].map(|now| memory.load(now, &[sector], reader).at - now);
             (arrivals[0] - 2.0, arrivals[1] - 1.0)

@@ -1,9 +1,8 @@
 //! Chains of blocks: a warp reads what other blocks have published, computes, and publishes a result for later ones.
 //!
 //! However many blocks run at the same time, results pass through the chain no faster than that, since what a warp
-//! reads
-//! is complete only when the warp of an earlier block has done the same. A warp that reads 32 words at a time passes 32
-//! of them on in that time.
+//! reads is complete only when the warp of an earlier block has done the same. A warp that reads 32 words at a time
+//! passes 32 of them on in that time.
 
 use super::Machine;
 use crate::program::{Op, Order};

@@ -40,7 +40,7 @@ fn replayed(body: &str, blocks: u32, resident: u32) -> Replayed {
     let (report, program) = traced(body, blocks, 1);
     let traced = report.traced.expect("a trace");
     let rates = Rates { l2: 1.0, bulk: 1.0, dram: 2.0, line: 3.5, atomic: 100.0, first: 1.0, read: 1.0, written: 1.0 };
-    let others = Others { first: &traced.shared, at_once: u64::from(blocks) };
+    let others = Others { first: &traced.shared, at_once: u64::from(blocks), relay: traced.relayed > 0 };
     let setting = Setting { resident, start: 10.0, cache_bytes: 1 << 16, rates, others, without: None };
     let recorded: Vec<&BlockTrace> = traced.blocks.iter().collect();
     let replayed = replay(&program, &recorded, &setting, &Costs::default());
@@ -152,6 +152,15 @@ fn the_first_level_cache_keeps_lines() {
     let other = twice.replace("%f3, [%rd3]", "%f3, [%rd3+65536]");
     let (hit, miss) = (cycles(twice, 1, 1).0, cycles(&other, 1, 1).0);
     assert!(miss > hit + 300.0, "{hit} {miss}");
+}
+
+#[test]
+fn loads_with_an_order_come_from_device_memory_too() {
+    let weak = "ld.global.f32 %f1, [%rd3];\nadd.f32 %f2, %f1, %f1;\nst.global.f32 [%rd3+8192], %f2;";
+    let cycles = |order: &str| cycles(&weak.replace("ld", order), 1, 1).0;
+    let (plain, volatile) = (cycles("ld"), cycles("ld.volatile"));
+    let costs = Costs::default();
+    assert!((plain - volatile).abs() < 0.5 * (costs.global_cycles - costs.l2_cycles), "{plain} {volatile}");
 }
 
 #[test]
