@@ -68,7 +68,8 @@ impl Trial<'_> {
     /// candidate that the kernel or the device does not allow is refused.
     ///
     /// # Errors
-    /// Those of [`Trial::run`] for the present kernel, and faults; [`Error::Usage`] if the present kernel's result is wrong, or there is nothing to time.
+    /// Those of [`Trial::run`] for the present kernel, and faults; [`Error::Usage`] if the present kernel's result is
+    /// wrong, or there is nothing to time.
     pub fn compare(&self, present: Setup, candidate: Setup) -> Result<Found> {
         let mut rounds = Vec::new();
         let count = if self.plan.is_some() { self.rounds } else { 1 };
