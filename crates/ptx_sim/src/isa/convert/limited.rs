@@ -81,12 +81,13 @@ pub fn list(t: &mut Table) {
         CONVERTED,
         lift_call!((f64) -> u16, |a| saturate_half(pack(F16, a, Rounding::NearestEven) as u16)),
     );
+    // As without `.sat`, `.ftz` flushes no f32 that becomes an f16: so do GPUs (errata in vosen/ptx_tests).
     macro_rules! flushed {
         ($m:literal, $r:expr) => {
             t.row(
                 concat!("cvt.", $m, ".ftz.sat.f16.f32"),
                 CONVERTED,
-                lift_call!((f32) -> u16, |a| saturate_half(pack(F16, f64::from(flush(a)), $r) as u16)),
+                lift_call!((f32) -> u16, |a| saturate_half(pack(F16, f64::from(a), $r) as u16)),
             );
             t.row(
                 concat!("cvt.", $m, ".ftz.sat.f32.f64"),
@@ -156,7 +157,7 @@ mod tests {
             ("cvt.rm.sat.f16.f32", &[0x3f7f_ffff], &[0x3bff]),
             ("cvt.rn.sat.f16.f64", &[0x3fef_ffff_ffff_ffff], &[0x3c00]),
             ("cvt.rp.sat.f16.f32", &[1], &[1]),
-            ("cvt.rp.ftz.sat.f16.f32", &[1], &[0]),
+            ("cvt.rp.ftz.sat.f16.f32", &[1], &[1]),
             ("cvt.rz.ftz.sat.f16.f32", &[0x3f7f_ffff], &[0x3bff]),
             ("cvt.rp.ftz.sat.f32.f64", &[0x3690_0000_0000_0000], &[0]),
             ("cvt.rn.ftz.sat.f32.f64", &[0x4000_0000_0000_0000], &[0x3f80_0000]),
