@@ -18,9 +18,6 @@ const LADDER: &str = "ladder.cubin";
 const RUNGS: &str = "reduce --variant interleaved,interleaved_strided,sequential --dtype i32 --n 2^22 --block 128 \
     --warm --repeat 101 --device gpu";
 
-/// The exit code of `host` where no GPU answers.
-const NO_GPU: u8 = 3;
-
 /// Options of the task.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Options {
@@ -31,7 +28,7 @@ pub struct Options {
 
 /// Runs the measurements.
 ///
-/// Ends with [`NO_GPU`] on a machine without a GPU.
+/// Ends with [`command::NO_GPU`] on a machine without a GPU.
 ///
 /// # Errors
 /// Fails if a program cannot be compiled or run.
@@ -39,30 +36,24 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     // Nothing is compiled for a measurement that cannot be made.
     if let Err(error) = cuda_driver::load() {
         eprintln!("error: {error}: run `cargo xtask bench` on a machine with a GPU (`cargo xtask doctor` checks it)");
-        return Ok(ExitCode::from(NO_GPU));
+        return Ok(ExitCode::from(command::NO_GPU));
     }
     setup::toolchain()?;
     build_ptx::all()?;
     let peers = build_peers()?;
     println!("== the first rungs of reduce in Rust");
-    command::run(host().args(RUNGS.split(' ')))?;
-    let mut bench = host();
+    command::run(command::host().args(RUNGS.split(' ')))?;
+    let mut bench = command::host();
     bench.arg("bench");
     if let Some(folder) = peers {
         println!("== the same rungs in CUDA C++, compiled by nvcc");
-        command::run(host().args(RUNGS.split(' ')).arg("--ptx").arg(folder.join(LADDER)))?;
+        command::run(command::host().args(RUNGS.split(' ')).arg("--ptx").arg(folder.join(LADDER)))?;
         if !options.arguments.iter().any(|word| word == "--peers") {
             bench.arg("--peers");
         }
     }
     command::run(bench.args(&options.arguments))?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn host() -> Command {
-    let mut cargo = command::cargo();
-    cargo.args(["run", "--quiet", "--release", "--package", "host", "--"]);
-    cargo
 }
 
 /// Compiles the programs that are older than their sources or a header, copies the scripts, and returns the folder with

@@ -10,11 +10,21 @@ use cargo_metadata::Message;
 
 use crate::workspace;
 
+/// The exit code of `host` where no GPU answers.
+pub const NO_GPU: u8 = 3;
+
 /// A command for the cargo that runs this task, in the workspace's folder.
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace::root());
     command
+}
+
+/// A command for the project's command line, which cargo compiles first.
+pub fn host() -> Command {
+    let mut cargo = cargo();
+    cargo.args(["run", "--quiet", "--release", "--package", "host", "--"]);
+    cargo
 }
 
 /// Runs `command` to the end with the terminal's input and output; fails unless it succeeds.

@@ -17,9 +17,8 @@ pub fn run() -> Result<ExitCode> {
     command::run(command::cargo().args(["build", "--release", "--package", "host"]))?;
     let data = workspace::root().join("data/ecg.npy");
     for op in ["max", "sum"] {
-        let mut host = command::cargo();
-        host.args(["run", "--quiet", "--release", "--package", "host", "--", "reduce", "--input"]).arg(&data);
-        command::run(host.args(["--op", op, "--variant", "all"]))?;
+        let mut host = command::host();
+        command::run(host.args(["reduce", "--variant", "all", "--op", op, "--input"]).arg(&data))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,11 +8,11 @@
 //! - Rows that do not start on 16-byte boundaries are loaded by the vectors in which they lie, and shifted to the
 //!   places of the vector's elements.
 
-use super::finish::Sharing;
 use super::lines::{ALIGNED, SHIFTED, SINGLE, STREAMED, load};
 use super::{Bf16, Entry, F16};
 use crate::number::Number;
 use crate::operator::{shuffle, slots};
+use crate::reduce::collective::Sharing;
 use crate::unroll::unroll;
 use cuda_std::math::Float;
 use cuda_std::{kernel, thread, warp};

@@ -6,11 +6,11 @@
 //! any shape; the last one to finish adds their sums in their order. Where lines are long enough to fill the device, a
 //! whole block reads neighbours of one line after the other, and no sums are shared.
 
-use super::finish::Sharing;
 use super::lines::{ALIGNED, SHIFTED, SINGLE, STREAMED, load};
 use super::{Bf16, Entry, F16};
 use crate::number::Number;
 use crate::operator::shuffle;
+use crate::reduce::collective::Sharing;
 use crate::unroll::unroll;
 use core::mem::MaybeUninit;
 use cuda_std::math::Float;

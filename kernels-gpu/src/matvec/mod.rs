@@ -19,7 +19,6 @@ pub mod columns;
 pub mod thread_per_row;
 pub mod warp_per_row;
 
-mod finish;
 mod lines;
 
 pub use crate::matmul::A_TRANSPOSED;

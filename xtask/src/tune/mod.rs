@@ -15,9 +15,6 @@ use cuda_builder::Arch;
 
 use crate::{command, setup, workspace};
 
-/// The exit code of `host` where no GPU answers.
-const NO_GPU: u8 = 3;
-
 /// Options of the task.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Options {
@@ -36,7 +33,7 @@ pub struct Options {
 
 /// Compiles the variants, and measures them.
 ///
-/// Ends with [`NO_GPU`] on a machine without a GPU, unless it only compiles.
+/// Ends with [`command::NO_GPU`] on a machine without a GPU, unless it only compiles.
 ///
 /// # Errors
 /// Fails for an unknown family or a bad mark, if the present kernels do not compile, and if `host` does not succeed.
@@ -51,7 +48,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
             "error: {error}: run `cargo xtask tune` on a machine with a GPU, or add --prepare and measure the variants \
              there"
         );
-        return Ok(ExitCode::from(NO_GPU));
+        return Ok(ExitCode::from(command::NO_GPU));
     }
     let toolchain = setup::toolchain()?;
     let folder = variants::prepare(&options.family, options.arch, &toolchain)?;
@@ -60,8 +57,6 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         println!("{shown}: copy it to a GPU machine, beside the folder `dist`, and run ./run.sh tune FOLDER there");
         return Ok(ExitCode::SUCCESS);
     }
-    let mut host = command::cargo();
-    host.args(["run", "--quiet", "--release", "--package", "host", "--", "tune"]).arg(folder).args(&options.arguments);
-    command::run(&mut host)?;
+    command::run(command::host().arg("tune").arg(folder).args(&options.arguments))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,5 @@
-//! The set of sectors of global memory that a launch accesses: one bit each, with the first block that does so, in
-//! pages that are allocated when they are first accessed.
+//! The set of sectors of global memory that a launch accesses: one bit each, with the first block that does so where
+//! that is asked for, in pages that are allocated when they are first accessed.
 
 use crate::observe::Touch;
 use std::collections::HashMap;
@@ -14,22 +14,29 @@ pub(super) const SECTOR: u64 = 32;
 #[derive(Debug, Default)]
 pub(super) struct Footprint {
     pages: HashMap<u64, Page>,
+    /// Whether pages have blocks.
+    by_block: bool,
 }
 
 /// Sectors of a page that are in the set, and the lowest number of a block that accesses each of them.
 #[derive(Debug)]
 struct Page {
     bits: [u64; PAGE as usize / 64],
-    blocks: Box<[u32; PAGE as usize]>,
+    blocks: Option<Box<[u32; PAGE as usize]>>,
 }
 
 impl Page {
-    fn new() -> Self {
-        Self { bits: [0; PAGE as usize / 64], blocks: Box::new([u32::MAX; PAGE as usize]) }
+    fn new(by_block: bool) -> Self {
+        Self { bits: [0; PAGE as usize / 64], blocks: by_block.then(|| Box::new([u32::MAX; PAGE as usize])) }
     }
 }
 
 impl Footprint {
+    /// An empty set that keeps the first block of each sector, in 33 times the memory.
+    pub fn by_block() -> Self {
+        Self { by_block: true, ..Self::default() }
+    }
+
     /// Adds the sectors of an access.
     pub fn touch(&mut self, touch: &Touch<'_>) {
         let block = touch.owner;
@@ -53,21 +60,23 @@ impl Footprint {
         let block = u32::try_from(block).unwrap_or(u32::MAX);
         let mut sector = first;
         while sector <= last {
-            let page = self.pages.entry(sector / PAGE).or_insert_with(Page::new);
+            let page = self.pages.entry(sector / PAGE).or_insert_with(|| Page::new(self.by_block));
             let end = (sector / PAGE * PAGE + PAGE - 1).min(last);
             for bit in sector % PAGE..=end % PAGE {
                 page.bits[(bit / 64) as usize] |= 1 << (bit % 64);
-                let least = &mut page.blocks[bit as usize];
-                *least = block.min(*least);
+                if let Some(blocks) = &mut page.blocks {
+                    let least = &mut blocks[bit as usize];
+                    *least = block.min(*least);
+                }
             }
             sector = end + 1;
         }
     }
 
-    /// The lowest number of a block that accesses a sector, if one does.
+    /// The lowest number of a block that accesses a sector, if one does and the set keeps blocks.
     pub fn first_block(&self, sector: u64) -> Option<u32> {
         let page = self.pages.get(&(sector / PAGE))?;
-        let block = page.blocks[(sector % PAGE) as usize];
+        let block = page.blocks.as_ref()?[(sector % PAGE) as usize];
         (block != u32::MAX).then_some(block)
     }
 
@@ -80,9 +89,11 @@ impl Footprint {
     /// Computes the union with another set.
     pub fn absorb(&mut self, other: Self) {
         for (number, theirs) in other.pages {
-            let page = self.pages.entry(number).or_insert_with(Page::new);
+            let page = self.pages.entry(number).or_insert_with(|| Page::new(self.by_block));
             page.bits.iter_mut().zip(theirs.bits).for_each(|(mine, more)| *mine |= more);
-            page.blocks.iter_mut().zip(theirs.blocks.iter()).for_each(|(mine, other)| *mine = (*mine).min(*other));
+            if let (Some(mine), Some(theirs)) = (&mut page.blocks, theirs.blocks) {
+                mine.iter_mut().zip(theirs.iter()).for_each(|(mine, other)| *mine = (*mine).min(*other));
+            }
         }
     }
 }
@@ -106,12 +117,12 @@ mod tests {
 
     #[test]
     fn the_lowest_block_of_a_sector_is_known() {
-        let mut set = Footprint::default();
+        let mut set = Footprint::by_block();
         set.add(7, 10, 13);
         set.add(5, 12, 14);
         assert_eq!([9, 10, 12, 14].map(|sector| set.first_block(sector)), [None, Some(7), Some(5), Some(5)]);
         // Another worker may have run an earlier block later.
-        let mut other = Footprint::default();
+        let mut other = Footprint::by_block();
         other.add(3, 10, 10);
         set.absorb(other);
         assert_eq!([10, 11].map(|sector| set.first_block(sector)), [Some(3), Some(7)]);

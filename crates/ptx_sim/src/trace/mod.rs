@@ -123,7 +123,7 @@ impl Tracing {
     pub fn new(what: Trace) -> Self {
         Self {
             what,
-            read: Footprint::default(),
+            read: Footprint::by_block(),
             written: Footprint::default(),
             copies: 0,
             atomics: Atomics::default(),

@@ -3,6 +3,7 @@
 use super::batch::Batch;
 use super::sizes::Sizes;
 use super::tile::{Real, Tile, Times};
+use kernels_gpu::matmul::best;
 
 /// A tile, and the depth of the part that a block computes.
 pub(super) struct Division<'v, T: 'static> {
@@ -38,39 +39,37 @@ pub(super) fn fastest<'v, T: Real>(
     batch: &Batch,
     multiprocessors: u32,
 ) -> Option<Division<'v, T>> {
-    let mut best: Option<(f64, Division<'v, T>)> = None;
+    let mut fastest: Option<(f64, Division<'v, T>)> = None;
     for tile in allowed {
-        // Tiles that extend beyond the product have whole sums, too.
-        let elements = sizes.m.next_multiple_of(tile.size().rows as usize) as f64
-            * sizes.n.next_multiple_of(tile.size().columns as usize) as f64
-            * batch.count as f64;
-        let room = MOST_BYTES as f64 / (elements * size_of::<T>() as f64);
-        let most = if tile.size().divides { MOST.min(room as usize).max(1) } else { 1 };
+        let best::Tile { rows, columns, divides, .. } = tile.size();
+        let tiles =
+            sizes.m.div_ceil(rows as usize) as f64 * sizes.n.div_ceil(columns as usize) as f64 * batch.count as f64;
+        let room = MOST_BYTES as f64 / (tiles * f64::from(rows * columns) * size_of::<T>() as f64);
+        let most = if divides { MOST.min(room as usize).max(1) } else { 1 };
+        let slowdown = if is_fast(tile, sizes, batch) { 1.0 } else { PLAIN };
         for count in 1..=most {
             let depth = if count == 1 { sizes.k } else { sizes.k.div_ceil(count).next_multiple_of(STEP) };
-            let time = time(tile, sizes, batch, multiprocessors, depth);
-            if best.as_ref().is_none_or(|&(least, _)| time < least) {
-                best = Some((time, Division { tile, depth: depth as u32 }));
+            let parts = f64::from(parts(sizes, depth as u32));
+            let time = time(tile, tiles / f64::from(multiprocessors), parts, slowdown * depth as f64);
+            if fastest.as_ref().is_none_or(|&(least, _)| time < least) {
+                fastest = Some((time, Division { tile, depth: depth as u32 }));
             }
             if depth <= STEP {
                 break;
             }
         }
     }
-    best.map(|(_, division)| division)
+    fastest.map(|(_, division)| division)
 }
 
-/// Nanoseconds until the busiest multiprocessor is expected to have finished.
-fn time<T: Real>(tile: &Tile<T>, sizes: &Sizes, batch: &Batch, multiprocessors: u32, depth: usize) -> f64 {
-    let (Sizes { m, n, .. }, Times { alone, among_others, start }) = (*sizes, tile.times());
-    let tiles = m.div_ceil(tile.size().rows as usize) as f64 * n.div_ceil(tile.size().columns as usize) as f64;
-    let parts = f64::from(parts(sizes, depth as u32));
-    let tiles = tiles * batch.count as f64 / f64::from(multiprocessors);
+/// Nanoseconds until the busiest multiprocessor is expected to have finished, which has this number of tiles; each in
+/// so many parts, of a depth that takes as long as `depth` with a pipeline.
+fn time<T: Real>(tile: &Tile<T>, tiles: f64, parts: f64, depth: f64) -> f64 {
+    let Times { alone, among_others, start } = tile.times();
     let rounds = (tiles * parts).ceil();
     let step = if rounds > 1.0 { among_others } else { alone };
-    let step = if is_fast(tile, sizes, batch) { step } else { PLAIN * step };
     let join = if parts > 1.0 { JOIN[0] + (parts / f64::from(tile.size().slices)).ceil() * JOIN[1] } else { 0.0 };
-    rounds * (depth as f64 * step + start) + tiles.ceil() * join
+    rounds * (depth * step + start) + tiles.ceil() * join
 }
 
 /// Whether the kernel copies the factors asynchronously, which depends on the sizes and on where rows start.

@@ -3,7 +3,7 @@
 
 use super::{engine::Engine, layout::THREADS};
 use crate::matmul::{factor::Factor, outer::place};
-use crate::reduce::collective::is_last_of;
+use crate::reduce::collective::Sharing;
 use crate::unroll::unroll;
 use cuda_std::thread;
 
@@ -74,29 +74,22 @@ impl<T> Division<T> {
     /// There are `sums` and `tickets` for all tiles, if there are several parts.
     #[inline(always)]
     pub unsafe fn parts(self, k: u32, block: u32, elements: usize) -> Parts<T> {
-        // A product without depth has one part; without `max` the compiler would keep panics for divisions by 0.
-        let count = k.div_ceil(self.depth.max(1)).max(1);
-        let (tile, part) = ((block / count) as usize, (block % count) as usize);
-        Parts {
-            count: count as usize,
-            part,
-            sums: self.sums.wrapping_add(tile * count as usize * elements),
-            ticket: self.tickets.wrapping_add(tile),
-        }
+        // A product without depth has one part.
+        let sharing = Sharing::of(block, k.div_ceil(self.depth.max(1)).max(1));
+        let (tile, count) = (sharing.group as usize, sharing.pieces as usize);
+        Parts { sharing, sums: self.sums.wrapping_add(tile * count * elements), tickets: self.tickets }
     }
 }
 
 /// The blocks that compute one tile, each from a part of the depth.
 #[derive(Clone, Copy)]
 pub struct Parts<T> {
-    /// Number of these blocks.
-    pub count: usize,
-    /// This block's number among them.
-    pub part: usize,
+    /// These blocks, whose group is the number of the tile.
+    pub sharing: Sharing,
     /// Room for the sums of each of them.
     pub sums: *mut T,
-    /// The tile's ticket.
-    pub ticket: *mut u32,
+    /// A ticket for each tile.
+    pub tickets: *mut u32,
 }
 
 impl<T: Factor> Parts<T> {
@@ -105,7 +98,7 @@ impl<T: Factor> Parts<T> {
     ///
     /// # Safety
     /// All threads of the block call it once, and the shared memory has room as for [`join`]; `sums` has room for
-    /// `count` tiles, and `ticket` was 0 before the launch, of which these blocks alone use both.
+    /// the tile of each of them, and the tickets were 0 before the launch, which alone uses both.
     #[inline(always)]
     pub unsafe fn add_up<const TM: usize, const TN: usize, const SLICES: usize>(
         self,
@@ -114,21 +107,21 @@ impl<T: Factor> Parts<T> {
         tid: usize,
         sums: &mut [[T; TN]; TM],
     ) -> bool {
-        let threads = THREADS / SLICES;
+        let (threads, own) = (THREADS / SLICES, self.sharing.piece as usize);
         if slice == 0 {
             unroll!(i < TM => {
                 // SAFETY: there is room for this part, in which each thread of the slice has a place for each sum.
-                unsafe { write_row(sums_of::<T, TM, TN, SLICES>(self.sums, self.part, i, tid), threads, &sums[i]) };
+                unsafe { write_row(sums_of::<T, TM, TN, SLICES>(self.sums, own, i, tid), threads, &sums[i]) };
             });
         }
         thread::sync_threads(); // the part is complete before the ticket says so
         // SAFETY: the caller upholds this function's contract.
-        if !unsafe { is_last_of(self.ticket, self.count as u32) } {
+        if !unsafe { self.sharing.is_last(self.tickets) } {
             return false;
         }
         *sums = [[T::ZERO; TN]; TM];
         let mut part = slice;
-        while part < self.count {
+        while part < self.sharing.pieces as usize {
             unroll!(i < TM => {
                 // SAFETY: every part is complete: its block has drawn a ticket before the last one.
                 unsafe { add_row(sums_of::<T, TM, TN, SLICES>(self.sums, part, i, tid), threads, &mut sums[i]) };

@@ -85,7 +85,7 @@ pub unsafe fn product<
     let (index, parts) = if DIVIDES {
         // SAFETY: the caller upholds the contract of the division.
         let parts = unsafe { division.parts(k, thread::block_idx_x(), BM * BN) };
-        (thread::block_idx_x() / parts.count.max(1) as u32, Some(parts))
+        (parts.sharing.group, Some(parts))
     } else {
         (thread::block_idx_x(), None)
     };
@@ -94,7 +94,7 @@ pub unsafe fn product<
     let (a, b) = unsafe { (matrix(a, number * steps[0], [m, k]), matrix(b, number * steps[1], [k, n])) };
     let (mut a, mut b) = (Side::left(a, m, k, stored), Side::right(b, n, k, stored));
     if let Some(parts) = parts {
-        let first = parts.part * division.depth as usize;
+        let first = parts.sharing.piece as usize * division.depth as usize;
         (a, b) = (a.part(first, division.depth as usize), b.part(first, division.depth as usize));
     }
     let c = c.wrapping_add(number * steps[2]);
@@ -158,7 +158,7 @@ pub unsafe fn product<
             join::<T, TM, TN, SLICES>(shared, slice, tid_in_slice, &mut sums);
         }
         if let Some(parts) = parts
-            && parts.count > 1
+            && parts.sharing.pieces > 1
             && !parts.add_up::<TM, TN, SLICES>(shared, slice, tid_in_slice, &mut sums)
         {
             return;
