@@ -3,32 +3,7 @@
 //     nvcc -O3 -std=c++17 -arch=native bench/peers/segreduce.cu -o target/peers/segreduce
 #include <cub/cub.cuh>
 #include <limits>
-#include "peer.h"
-
-// Generates the same segments as crates/ladders/src/kernels/segreduce/mix.rs.
-static uint64_t random_of(uint64_t seed, uint64_t i) {
-    uint64_t z = seed + 0x9e3779b97f4a7c15ull * (i + 1);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
-
-template <typename N>
-std::vector<N> offsets(uint64_t n, uint64_t mean, const std::string& mix, uint64_t seed) {
-    std::vector<N> all{0};
-    for (uint64_t end = 0; end < n; all.push_back((N)end)) {
-        uint64_t random = random_of(seed, all.size() - 1), low = random & 0xffffffffull, length = mean;
-        if (mix == "uniform") length = low % (2 * mean + 1);
-        if (mix == "power") {
-            uint64_t unit = std::max<uint64_t>(mean / 11, 1);
-            int doublings = 0;
-            while (doublings < 20 && !(random >> 32 >> doublings & 1)) doublings++;
-            length = low % (2 * unit + 1) << doublings;
-        }
-        end = std::min(n, end + length);
-    }
-    return all;
-}
+#include "lengths.h"
 
 struct Largest {
     template <typename T>
@@ -54,8 +29,7 @@ template <typename T, typename N>
 void run_segments(const Request& request) {
     using cub::DeviceSegmentedReduce;
     size_t n = request.size.at(0);
-    uint64_t mean = strtoull(request.value("length", "128").c_str(), nullptr, 10);
-    auto ends = offsets<N>(n, mean, request.value("mix", "equal"), request.seed + 1);
+    auto ends = offsets<N>(n, request);
     size_t segments = ends.size() - 1;
     T *in = request.generate<T>(n), *out;
     N* at;

@@ -48,6 +48,7 @@ mod position;
 pub mod print;
 pub mod reduce;
 pub mod scan;
+pub mod scan_by_key;
 pub mod segreduce;
 #[cfg(feature = "ladders")]
 pub mod tensor;

@@ -1,14 +1,15 @@
 //! Operators and values of a crate of its own, of many sizes, on the simulator with every checker on, against a loop.
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
+use bytemuck::Zeroable;
 use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::operator::{
     Operator,
-    launch::{ReduceKernel, ScanKernel, SegmentedReduceKernel},
+    launch::{ReduceKernel, ScanByKeyKernel, ScanKernel, SegmentedReduceKernel},
 };
 use kernels_gpu::scan::best;
 use rustwarp::backend::{Checkers, Checks, Choice, Handle, Shape, open};
-use rustwarp::operators::{Reduce, Scan, SegmentedReduce, Transform};
+use rustwarp::operators::{Reduce, Scan, ScanByKey, SegmentedReduce, Transform};
 use rustwarp::scan::Kind;
 use rustwarp::{Device, Error, Module, Tuning};
 use test_operators::{Sample, Summary};
@@ -117,6 +118,52 @@ where
     require_no_finding(device, std::any::type_name::<K>());
 }
 
+/// The inclusive and the exclusive scan of each run.
+fn scans_of_runs<O: Operator<T>, T: Sample>(keys: &[impl PartialEq], values: &[T]) -> [Vec<T>; 2] {
+    let mut all = [Vec::new(), Vec::new()];
+    let mut start = 0;
+    for run in keys.chunk_by(|a, b| a == b) {
+        let of_run = scans::<O, T>(&values[start..start + run.len()]);
+        all.iter_mut().zip(of_run).for_each(|(all, part)| all.extend(part));
+        start += run.len();
+    }
+    all
+}
+
+fn by_key<K: ScanByKeyKernel>(module: &Module, kernel: K)
+where
+    K::Value: Sample,
+{
+    let device = module.device();
+    let longest = LENGTHS[LENGTHS.len() - 1];
+    let values = samples::<K::Value>(longest);
+    // Runs of one length, of growing lengths whose keys come again, and a single one; keys differ in their last byte.
+    let (one, other) = (K::Key::zeroed(), key_of_last_byte::<K::Key>());
+    let of_length = |length: usize| (0..longest).map(|i| [one, other][i / length % 2]).collect::<Vec<_>>();
+    let growing = (0..longest).map(|i| [one, other][(2 * i).isqrt() % 2]).collect();
+    for keys in [of_length(1), of_length(3), of_length(1500), growing, of_length(longest)] {
+        for n in LENGTHS {
+            let expected = scans_of_runs::<K::Operator, _>(&keys[..n], &values[..n]);
+            for (kind, expected) in [Kind::Inclusive, Kind::Exclusive].into_iter().zip(expected) {
+                let what = format!("{} of {n}, {kind:?}", std::any::type_name::<K>());
+                let plan = ScanByKey::new(module, kernel, n, kind).expect("a plan");
+                let (x, y) = (device.upload(&keys[..n]).expect("memory"), device.upload(&values[..n]).expect("memory"));
+                let mut output = device.uninit(n).expect("memory");
+                plan.launch(&x, &y, &mut output).expect("a launch");
+                assert!(output.download().expect("values") == expected, "{what}");
+                require_no_finding(device, &what);
+            }
+        }
+    }
+}
+
+/// A key that differs from zeros in its last byte.
+fn key_of_last_byte<K: bytemuck::Pod>() -> K {
+    let mut key = K::zeroed();
+    bytemuck::bytes_of_mut(&mut key)[size_of::<K>() - 1] = 1;
+    key
+}
+
 fn segmented<K: SegmentedReduceKernel>(module: &Module, kernel: K)
 where
     K::Value: Sample,
@@ -171,6 +218,8 @@ tests! {
         reduce_words12 reduce_words16;
     scan: scan_line16 scan_line32 scan_text scan_matrix32 scan_long_text scan_matrix64 scan_summary scan_bytes1
         scan_bytes3 scan_halves3 scan_words3 scan_words5 scan_longs3 scan_words8 scan_words12 scan_words16;
+    by_key: by_key_line16 by_key_line32 by_key_text by_key_matrix32 by_key_bytes1 by_key_bytes3 by_key_longs3
+        by_key_words16;
     segmented: segmented_line16 segmented_line32 segmented_text segmented_matrix32 segmented_long_text
         segmented_matrix64 segmented_summary segmented_bytes1 segmented_bytes3 segmented_halves3 segmented_words3
         segmented_words5 segmented_longs3 segmented_words8;

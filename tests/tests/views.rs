@@ -71,6 +71,13 @@ fn results_are_written_to_the_part() {
     check("maxima", maxima, &|y| rustwarp::scan::maxima_into(x, Kind::Exclusive, y));
     let minima = of(rustwarp::scan::minima(&whole, Kind::Exclusive));
     check("minima", minima, &|y| rustwarp::scan::minima_into(x, Kind::Exclusive, y));
+    let keys = device.upload(&(0..60).map(|i| i / 7).collect::<Vec<i64>>()).expect("memory");
+    let sums = of(device.exclusive_scan_by_key(&keys, &whole));
+    check("scan by key", sums, &|y| rustwarp::scan_by_key::sums_into(&keys, x, Kind::Exclusive, y));
+    let maxima = of(rustwarp::scan_by_key::maxima(&keys, &whole, Kind::Inclusive));
+    check("maxima by key", maxima, &|y| rustwarp::scan_by_key::maxima_into(&keys, x, Kind::Inclusive, y));
+    let minima = of(rustwarp::scan_by_key::minima(&keys, &whole, Kind::Inclusive));
+    check("minima by key", minima, &|y| rustwarp::scan_by_key::minima_into(&keys, x, Kind::Inclusive, y));
     let offsets = [0, 7, 7, 60];
     let sums = vec![sum(&values[..7]), 0.0, sum(&values[7..])];
     check("segmented sum", sums, &|y| rustwarp::segreduce::sum_into(x, &offsets, y));

@@ -13,9 +13,9 @@
 //! - [`Device::stream`], [`Event`], [`Pending`], [`PinnedBuffer`], [`Graph`]: work that runs asynchronously. Only what
 //!   its documentation says waits; errors surface where results are awaited. `Device::…_async` start a function.
 //! - One module per family, each with plain functions over buffers: [`mod@vecadd`], [`mod@dot`], [`mod@reduce`],
-//!   [`reproducible`], [`mod@exact_sum`], [`bits`], [`moments`], [`mod@segreduce`], [`mod@scan`], [`mod@histogram`],
-//!   [`mod@transpose`], [`mod@matvec`], [`mod@matmul`], [`mod@mixed_matmul`], [`emulated`], [`accuracy`],
-//!   [`mod@conv1d`], [`mod@conv2d`]. Matrices are row-major. A function that returns a value waits for it; one that
+//!   [`reproducible`], [`mod@exact_sum`], [`bits`], [`moments`], [`mod@segreduce`], [`mod@scan`], [`scan_by_key`],
+//!   [`mod@histogram`], [`mod@transpose`], [`mod@matvec`], [`mod@matmul`], [`mod@mixed_matmul`], [`emulated`],
+//!   [`accuracy`], [`mod@conv1d`], [`mod@conv2d`]. Matrices are row-major. A function that returns a value waits for it; one that
 //!   returns a buffer starts the work that writes it, and `…_into` writes to memory of the caller.
 //! - Each of these modules has a `Plan`, which chooses kernel and launch configuration and allocates scratch memory
 //!   once; it can be launched any number of times into memory of the caller, without further allocations. The functions
@@ -63,6 +63,7 @@ pub mod operators;
 pub mod reduce;
 pub mod reproducible;
 pub mod scan;
+pub mod scan_by_key;
 pub mod segreduce;
 pub mod streamed;
 pub mod transpose;

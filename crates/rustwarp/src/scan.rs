@@ -138,7 +138,8 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     pub fn new(device: &H, n: usize, kind: Kind) -> Result<Self> {
         let config = Config::new::<T>(n as u64)?;
         let state = Memory::zeros(device.clone(), config.words as usize, "state")?;
-        let persistent = persistent(device.backend().info(), (n * size_of::<T>()) as u64, config.grid);
+        let large = (n * size_of::<T>()) as u64 >= ring::LARGE;
+        let persistent = if large { persistent(device.backend().info(), ring::SHARED, config.grid) } else { 0 };
         Ok(Self { n, kind, config, persistent, state, operation: PhantomData })
     }
 
@@ -218,22 +219,22 @@ impl Config {
         if tiles == 0 {
             return Ok(Self { grid, words: 0, depth: 0, rows });
         }
-        Ok(Self { grid, words: best::state_words(tiles, bytes), depth: depth::<T>(tiles), rows })
+        Ok(Self { grid, words: best::state_words(tiles, bytes), depth: longest_chain::<T>(tiles, best::ROWS), rows })
     }
 }
 
 /// Length of the longest chain: twice through a chunk, over lanes, rows and warps, over the tiles of a group, along the
 /// groups, and from there to the element.
-fn depth<T>(tiles: u64) -> u64 {
+pub(crate) fn longest_chain<T>(tiles: u64, rows: usize) -> u64 {
     let (chunk, warps) = (16 / size_of::<T>() as u64, u64::from(best::BLOCK) / 32);
-    2 * chunk + 5 + best::ROWS as u64 + warps + 5 + tiles.div_ceil(u64::from(best::GROUP)) + 4
+    2 * chunk + 5 + rows as u64 + warps + 5 + tiles.div_ceil(u64::from(best::GROUP)) + 4
 }
 
-/// Number of persistent blocks for an input of this many bytes and tiles: one for each multiprocessor, or none if the
-/// device has no kernel for them or is faster without.
-fn persistent(info: &DeviceInfo, bytes: u64, tiles: u32) -> u32 {
-    let has = info.sm.is_none_or(|sm| sm == 90) && ring::SHARED <= info.max_shared;
-    if has && bytes >= ring::LARGE { info.multiprocessors.min(tiles) } else { 0 }
+/// Number of persistent blocks with this much shared memory for a number of tiles: one for each multiprocessor, or none
+/// if the device has no kernel for them.
+pub(crate) fn persistent(info: &DeviceInfo, shared: u32, tiles: u32) -> u32 {
+    let has = info.sm.is_none_or(|sm| sm == 90) && shared <= info.max_shared;
+    if has { info.multiprocessors.min(tiles) } else { 0 }
 }
 
 /// The three kernels: for inputs of at most [`best::SMALL`] bytes, for others, and for persistent blocks. It is public

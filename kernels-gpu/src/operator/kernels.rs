@@ -119,6 +119,73 @@ macro_rules! scan_kernel {
     };
 }
 
+/// Declares a kernel that scans each run of equal keys by an [`Operator`](crate::operator::Operator): `pub fn
+/// NAME<OPERATOR>(KEY, TYPE)`. Keys are of any type that can be compared, of at most 16 bytes.
+///
+/// ```
+/// # use bytemuck::{Pod, Zeroable};
+/// # use kernels_gpu::operator::Operator;
+/// # #[derive(Clone, Copy, Pod, Zeroable)]
+/// # #[repr(C)]
+/// # pub struct Line {
+/// #     pub scale: f32,
+/// #     pub shift: f32,
+/// # }
+/// # pub struct Compose;
+/// # impl Operator<Line> for Compose {
+/// #     const COMMUTATIVE: bool = false;
+/// #     fn identity() -> Line {
+/// #         Line { scale: 1.0, shift: 0.0 }
+/// #     }
+/// #     fn combine(a: Line, b: Line) -> Line {
+/// #         Line { scale: a.scale * b.scale, shift: a.shift * b.scale + b.shift }
+/// #     }
+/// # }
+/// kernels_gpu::scan_by_key_kernel! {
+///     /// The composition of all maps of a run up to each.
+///     pub fn compositions_of_runs<Compose>(u32, Line)
+/// }
+/// ```
+#[macro_export]
+macro_rules! scan_by_key_kernel {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident<$operator:ty>($key:ty, $value:ty)
+     $(allow($($lint:ident),+ $(,)?))?) => {
+        $crate::kernel_name! { $(#[$meta])* $vis $name }
+
+        const _: () = {
+            use ::cuda_std::launch::{PtrMut, Slice};
+
+            #[::cuda_std::kernel($(allow($($lint),+))?)]
+            unsafe fn $name(keys: &[$key], values: &[$value], exclusive: u32, state: *mut u64, output: *mut $value) {
+                // SAFETY: the code that launches the kernel upholds this function's contract.
+                unsafe {
+                    $crate::scan_by_key::best::any_scan_by_key::<$operator, $key, $value>(
+                        keys, values, exclusive, state, output,
+                    )
+                }
+            }
+
+            // SAFETY: the call is the kernel's above.
+            #[cfg(not(target_arch = "nvptx64"))]
+            unsafe impl $crate::operator::launch::ScanByKeyKernel for $name {
+                type Key = $key;
+                type Value = $value;
+                type Operator = $operator;
+
+                fn call<'a>(
+                    keys: Slice<'a, $key>,
+                    values: Slice<'a, $value>,
+                    exclusive: u32,
+                    state: PtrMut<'a, u64>,
+                    output: PtrMut<'a, $value>,
+                ) -> ::cuda_std::launch::Call<'a> {
+                    $name(keys, values, exclusive, state, output)
+                }
+            }
+        };
+    };
+}
+
 /// Declares a kernel that reduces each segment of a vector by an [`Operator`](crate::operator::Operator), over values
 /// of at most 32 bytes: `pub fn NAME<OPERATOR>(TYPE)`.
 #[macro_export]

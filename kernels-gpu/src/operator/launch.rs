@@ -47,6 +47,28 @@ pub unsafe trait ScanKernel: Copy + 'static {
     ) -> Call<'a>;
 }
 
+/// A kernel of [`scan_by_key_kernel!`](crate::scan_by_key_kernel).
+///
+/// # Safety
+/// The call is that of [`any_scan_by_key`](crate::scan_by_key::best::any_scan_by_key) with these types.
+pub unsafe trait ScanByKeyKernel: Copy + 'static {
+    /// Type of the keys.
+    type Key: Pod + PartialEq;
+    /// Type of the elements.
+    type Value: Pod;
+    /// What elements are combined by.
+    type Operator: Operator<Self::Value>;
+
+    /// The kernel with these arguments.
+    fn call<'a>(
+        keys: Slice<'a, Self::Key>,
+        values: Slice<'a, Self::Value>,
+        exclusive: u32,
+        state: PtrMut<'a, u64>,
+        output: PtrMut<'a, Self::Value>,
+    ) -> Call<'a>;
+}
+
 /// A kernel of [`segmented_reduce_kernel!`](crate::segmented_reduce_kernel).
 ///
 /// # Safety

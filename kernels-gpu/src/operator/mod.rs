@@ -2,8 +2,8 @@
 //!
 //! A crate of kernels implements [`Operator`] for a type of its own, over values of its own (`#[repr(C)]`, `Pod`), and
 //! declares the kernels that it needs with [`reduce_kernel!`](crate::reduce_kernel),
-//! [`scan_kernel!`](crate::scan_kernel), [`segmented_reduce_kernel!`](crate::segmented_reduce_kernel) and
-//! [`transform_kernel!`](crate::transform_kernel). They are instances of the same functions as the `best` rungs. On the
+//! [`scan_kernel!`](crate::scan_kernel), [`scan_by_key_kernel!`](crate::scan_by_key_kernel),
+//! [`segmented_reduce_kernel!`](crate::segmented_reduce_kernel) and [`transform_kernel!`](crate::transform_kernel). They are instances of the same functions as the `best` rungs. On the
 //! host, `rustwarp::operators` launches them.
 //!
 //! ```
@@ -41,7 +41,7 @@
 //! | algorithm | operators that do not commute |
 //! |---|---|
 //! | `reduce` | contiguous shares per warp, combined in order: [`reduce::ordered`](crate::reduce::ordered) |
-//! | `scan` | the same algorithm, with ordered trees in look-back |
+//! | `scan`, `scan_by_key` | the same algorithm, with ordered trees in look-back |
 //! | `segmented_reduce` | every tile takes the segmented scan, as if a segment ended in each |
 //!
 //! The choice is made at compile time from [`Operator::COMMUTATIVE`]. What is required of every operator is that it is

@@ -4,7 +4,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use kernels_gpu::operator::Operator;
-use kernels_gpu::{reduce_kernel, scan_kernel, segmented_reduce_kernel, transform_kernel};
+use kernels_gpu::{reduce_kernel, scan_by_key_kernel, scan_kernel, segmented_reduce_kernel, transform_kernel};
 
 /// Values that a test generates.
 pub trait Sample: Pod + PartialEq + core::fmt::Debug {
@@ -296,4 +296,24 @@ sums! {
     Words8 [u32; 8] reduce_words8 scan_words8 segmented_words8;
     Words12 [u32; 12] reduce_words12 scan_words12;
     Words16 [u32; 16] reduce_words16 scan_words16;
+}
+
+/// Declares scans by keys of several sizes.
+macro_rules! by_key {
+    ($($name:ident<$operator:ident>($key:ty, $value:ty);)*) => { $(
+        scan_by_key_kernel! {
+            /// The scan of each run of equal keys.
+            pub fn $name<$operator>($key, $value) allow(local_memory)
+        }
+    )* };
+}
+by_key! {
+    by_key_line16<Compose16>(u32, Line16);
+    by_key_line32<Compose32>(u64, Line32);
+    by_key_text<Concatenate>(u32, Text);
+    by_key_matrix32<Multiply32>(u8, Matrix32);
+    by_key_bytes1<Bytes1>(u8, [u8; 1]);
+    by_key_bytes3<Bytes3>(u16, [u8; 3]);
+    by_key_longs3<Longs3>([u16; 3], [u64; 3]);
+    by_key_words16<Words16>(u64, [u32; 16]);
 }

@@ -19,6 +19,7 @@ pub(crate) mod generic;
 pub mod histogram;
 mod job;
 mod ladder;
+mod lengths;
 pub mod matmul;
 pub mod matvec;
 pub mod mma;
@@ -28,6 +29,7 @@ pub mod print;
 pub mod problem;
 pub mod reduce;
 pub mod scan;
+pub mod scan_by_key;
 pub mod segreduce;
 pub mod settings;
 pub mod spelling;
@@ -62,6 +64,7 @@ pub const FAMILIES: &[Family] = &[
     exact_sum::FAMILY,
     segreduce::FAMILY,
     scan::FAMILY,
+    scan_by_key::FAMILY,
     transpose::FAMILY,
     histogram::FAMILY,
     picture::FAMILY,

@@ -9,7 +9,7 @@
 //! let compositions = device.scan_with(&module, kernels::compositions, &maps, Kind::Inclusive)?;
 //! ```
 //!
-//! [`Reduce`], [`Scan`], [`SegmentedReduce`] and [`Transform`] are plans, as those of the other modules: they choose
+//! [`Reduce`], [`Scan`], [`ScanByKey`], [`SegmentedReduce`] and [`Transform`] are plans, as those of the other modules: they choose
 //! the launch configuration and allocate scratch memory once. They check lengths and devices. What they cannot check is
 //! that a module's entry is the kernel that the struct names: as a family's PTX is trusted to be the build of
 //! `kernels-gpu`, a module is trusted to be the build of the crate that declares the kernel.
@@ -22,15 +22,17 @@
 
 mod reduce;
 mod scan;
+mod scan_by_key;
 mod segmented;
 mod transform;
 
 pub use kernels_gpu::operator::{
     Operator,
-    launch::{ReduceKernel, ScanKernel, SegmentedReduceKernel, TransformKernel},
+    launch::{ReduceKernel, ScanByKeyKernel, ScanKernel, SegmentedReduceKernel, TransformKernel},
 };
 pub use reduce::Reduce;
 pub use scan::Scan;
+pub use scan_by_key::ScanByKey;
 pub use segmented::SegmentedReduce;
 pub use transform::Transform;
 

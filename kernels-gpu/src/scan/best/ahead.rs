@@ -10,6 +10,8 @@
 //! timing. Here the tiles of a group are always added by the same tree, and groups from left to right, wherever the
 //! walk began. A prefix is itself computed by that chain, so its rounding does not depend on which block continues it.
 
+use super::runs::Runs;
+use super::total::Total;
 use crate::operator::{Operator, Pod, shuffle};
 use crate::reduce::{WARP, collective::warp_total};
 use crate::scan::record::Records;
@@ -47,22 +49,30 @@ pub unsafe fn draw(counter: *mut u64, tiles: u32) -> u64 {
 
 /// Publishes the total of tile `number` and returns, in all lanes, the sum of all tiles before it.
 ///
-/// Tags are twice the number of the launch for a total, and one more for a prefix.
+/// Tags are twice the number of the launch for a total, and one more for a prefix. In a scan by key, the total of a
+/// tile or group in which a run begins is a prefix, since nothing before it counts.
 ///
 /// # Safety
 /// All lanes of one warp per tile call it together. `state` is as the kernel requires, and every tile with a lower
 /// number belongs to a block that runs.
 #[inline(always)]
-pub unsafe fn prefix<O: Operator<T>, T: Pod>(state: *mut u64, tiles: u32, number: u32, launch: u32, total: T) -> T {
+pub unsafe fn prefix<O: Operator<T>, T: Pod, X: Runs>(
+    state: *mut u64,
+    tiles: u32,
+    number: u32,
+    launch: u32,
+    own: Total<T>,
+) -> T {
     let lane = warp::lane_id();
     let (group, place) = (number / GROUP, number % GROUP);
     let (is_total, is_prefix) = (launch << 1, launch << 1 | 1);
+    let tag = |total: Total<T>| if X::KEYED && total.closed { is_prefix } else { is_total };
     // SAFETY: the counter is one word; after it there is a record for each tile and each group.
     unsafe {
         let of_tiles = Records::<T>::new(state.add(1));
         let of_groups = Records::<T>::new(state.add(1 + tiles as usize * Records::<T>::WORDS));
         if lane == 0 {
-            of_tiles.publish(number as usize, total, is_total);
+            of_tiles.publish(number as usize, own.total, tag(own));
         }
 
         // The loads of both steps start at once; when the tiles have been published, the first load of the groups
@@ -73,21 +83,25 @@ pub unsafe fn prefix<O: Operator<T>, T: Pod>(state: *mut u64, tiles: u32, number
         };
         let mut seen = group_before();
 
-        let mut of_tile;
+        let (mut of_tile, mut closed);
         loop {
             of_tile = match lane < place {
                 true => of_tiles.read((number - place + lane) as usize),
                 false => (O::identity(), is_total),
             };
-            if warp::all(warp::ALL, of_tile.1 == is_total) {
+            closed = if X::KEYED { warp::ballot(warp::ALL, of_tile.1 == is_prefix) } else { 0 };
+            if warp::all(warp::ALL, of_tile.1 == is_total || X::KEYED && lane < last_of(closed)) {
                 break;
             }
         }
-        let in_group = warp_total::<O, T>(of_tile.0);
-        let group_total = O::combine(in_group, total);
+        let in_group = from_last_closed::<O, T, X>(of_tile.0, closed);
+        let whole_group = in_group.then::<O, X>(own);
         let closes_group = place == GROUP - 1 && lane == 0;
         if closes_group {
-            of_groups.publish(group as usize, group_total, is_total);
+            of_groups.publish(group as usize, whole_group.total, tag(whole_group));
+        }
+        if X::KEYED && in_group.closed {
+            return in_group.total;
         }
 
         let mut groups_before = O::identity();
@@ -108,11 +122,29 @@ pub unsafe fn prefix<O: Operator<T>, T: Pod>(state: *mut u64, tiles: u32, number
             let value = if lane <= nearest { seen.0 } else { O::identity() };
             groups_before = from_the_left::<O, T>(value);
         }
-        if closes_group {
-            of_groups.publish(group as usize, O::combine(groups_before, group_total), is_prefix);
+        if closes_group && !(X::KEYED && whole_group.closed) {
+            of_groups.publish(group as usize, O::combine(groups_before, whole_group.total), is_prefix);
         }
-        O::combine(groups_before, in_group)
+        O::combine(groups_before, in_group.total)
     }
+}
+
+/// One more than the last lane of the mask; 0 if it is empty.
+#[inline(always)]
+const fn last_of(lanes: u32) -> u32 {
+    u32::BITS - lanes.leading_zeros()
+}
+
+/// The total of a warp's values, in order, from the last closed one on.
+///
+/// # Safety
+/// All lanes of the warp call it together.
+#[inline(always)]
+unsafe fn from_last_closed<O: Operator<T>, T: Pod, X: Runs>(value: T, closed: u32) -> Total<T> {
+    let counts = !X::KEYED || warp::lane_id() + 1 >= last_of(closed);
+    // SAFETY: the caller upholds this function's contract.
+    let total = unsafe { warp_total::<O, T>(if counts { value } else { O::identity() }) };
+    Total { total, closed: X::KEYED && closed != 0 }
 }
 
 /// Publishes the total of the tile of a ticket, as [`prefix`] does.
@@ -120,9 +152,10 @@ pub unsafe fn prefix<O: Operator<T>, T: Pod>(state: *mut u64, tiles: u32, number
 /// # Safety
 /// One thread calls it per tile. `state` is as the kernel requires.
 #[inline(always)]
-pub unsafe fn publish<T: Pod>(state: *mut u64, drawn: u64, total: T) {
+pub unsafe fn publish<T: Pod>(state: *mut u64, drawn: u64, own: Total<T>) {
+    let tag = tag_of(drawn) | u32::from(own.closed);
     // SAFETY: after the counter there is a record for each tile, and the caller upholds the rest.
-    unsafe { Records::<T>::new(state.add(1)).publish(drawn as u32 as usize, total, tag_of(drawn)) };
+    unsafe { Records::<T>::new(state.add(1)).publish(drawn as u32 as usize, own.total, tag) };
 }
 
 /// The tag of totals in the launch of a ticket.
@@ -143,7 +176,12 @@ const AT_ONCE: usize = 4;
 /// All lanes of the warp call it together. `state` is as the kernel requires, `group` is not behind the tile's, and
 /// every tile with a lower number belongs to a block that runs.
 #[inline(always)]
-pub unsafe fn advance<O: Operator<T>, T: Pod>(state: *mut u64, drawn: u64, group: &mut u32, before_group: &mut T) -> T {
+pub unsafe fn advance<O: Operator<T>, T: Pod, X: Runs>(
+    state: *mut u64,
+    drawn: u64,
+    group: &mut u32,
+    before_group: &mut T,
+) -> T {
     let lane = warp::lane_id();
     let (number, is_total) = (drawn as u32, tag_of(drawn));
     let (own, place) = (number / GROUP, number % GROUP);
@@ -152,6 +190,8 @@ pub unsafe fn advance<O: Operator<T>, T: Pod>(state: *mut u64, drawn: u64, group
         let of_tiles = Records::<T>::new(state.add(1));
         loop {
             let mut values = [O::identity(); AT_ONCE + 1];
+            // Bit `row` is set if the lane's tile in this row is closed.
+            let mut closed = 0;
             loop {
                 let mut all = true;
                 // A row for each group, the tile's own one among them if it is near.
@@ -161,34 +201,45 @@ pub unsafe fn advance<O: Operator<T>, T: Pod>(state: *mut u64, drawn: u64, group
                     if wanted {
                         let (value, tag) = of_tiles.read((at * GROUP + lane) as usize);
                         values[row] = value;
-                        all &= tag == is_total;
+                        if X::KEYED {
+                            all &= tag & !1 == is_total;
+                            closed |= (tag & 1) << row;
+                        } else {
+                            all &= tag == is_total;
+                        }
                     }
                 });
                 if warp::all(warp::ALL, all) {
                     break;
                 }
+                closed = 0;
             }
-            let mut in_own = O::identity();
+            let mut in_own = Total::open(O::identity());
             unroll!(row < const { AT_ONCE + 1 } => {
                 let at = *group + row as u32;
                 // `prefix` adds the last tile of a group to the sum of the others.
                 let last = shuffle::idx(values[row], GROUP - 1);
                 let others = if lane == GROUP - 1 { O::identity() } else { values[row] };
-                let total = warp_total::<O, T>(others);
+                let tiles = if X::KEYED { warp::ballot(warp::ALL, closed >> row & 1 != 0) } else { 0 };
+                let total = from_last_closed::<O, T, X>(others, tiles & !LAST);
                 if at < own && row < AT_ONCE {
-                    *before_group = O::combine(*before_group, O::combine(total, last));
+                    let last = Total { total: last, closed: tiles & LAST != 0 };
+                    *before_group = Total::open(*before_group).then::<O, X>(total.then::<O, X>(last)).total;
                 } else if at == own {
                     in_own = total;
                 }
             });
             if own - *group <= AT_ONCE as u32 {
                 *group = own;
-                return O::combine(*before_group, in_own);
+                return Total::open(*before_group).then::<O, X>(in_own).total;
             }
             *group += AT_ONCE as u32;
         }
     }
 }
+
+/// The last tile of a group, as a mask.
+const LAST: u32 = 1 << (GROUP - 1);
 
 /// Adds up a warp's values one after the other, beginning with the last lane's, which belongs to the first group in
 /// memory order.

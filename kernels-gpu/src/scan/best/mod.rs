@@ -16,20 +16,27 @@ use crate::number::Number;
 use crate::operator::{
     Operator, Pod,
     chunk::{Chunk, fits, most_rows, width, with_width},
-    shuffle, slots,
+    slots,
 };
 use crate::reduce::{Max, Min, Op, Sum, WARP};
-use crate::scan::collective::{lane_before, warp_scans};
 use crate::unroll::unroll;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, kernel, thread};
+use rows::{Part, scan_chunk, scan_rows};
 
 #[cfg(feature = "ladders")]
 pub mod ring;
 
 mod ahead;
+mod rows;
+mod runs;
+#[cfg(feature = "ladders")]
+mod stages;
+mod total;
 
 pub use ahead::{GROUP, state_words};
+pub(crate) use runs::{OneRun, Runs};
+use total::Total;
 
 /// The idea in one line.
 pub const IDEA: &str = "16-byte accesses, rows scanned in place, look-back in two steps, no reset";
@@ -62,6 +69,10 @@ const _: () = assert!(BLOCK.is_multiple_of(WARP));
 #[address_space(shared)]
 static mut TICKET: MaybeUninit<u64> = MaybeUninit::uninit();
 
+/// Which warps of the block have a head, in a scan by key.
+#[address_space(shared)]
+static mut HAS_HEAD: [MaybeUninit<u32>; WARPS as usize] = [MaybeUninit::uninit(); WARPS as usize];
+
 /// Scans the input, in tiles of `R` rows. `exclusive` is 0 or 1. The result is the same in every run;
 /// [`scan`](crate::scan) states the error bound of float sums.
 ///
@@ -79,7 +90,7 @@ pub unsafe fn scan_best<O: Op<T>, T: Number, const R: usize>(
     output: *mut T,
 ) {
     // SAFETY: the caller upholds this function's contract.
-    unsafe { scan::<O, T, R>(input, exclusive, state, output) }
+    unsafe { scan_runs::<O, T, _, R>(OneRun, input, exclusive, state, output) }
 }
 
 /// Rows of a tile of values of this size, for operators and values of other crates: fewer for large values, which take
@@ -98,30 +109,37 @@ pub unsafe fn any_scan<O: Operator<T>, T: Pod>(input: &[T], exclusive: u32, stat
     // SAFETY: the caller upholds this function's contract.
     unsafe {
         match const { any_rows(size_of::<T>()) } {
-            8 => scan::<O, T, 8>(input, exclusive, state, output),
-            4 => scan::<O, T, 4>(input, exclusive, state, output),
-            2 => scan::<O, T, 2>(input, exclusive, state, output),
-            _ => scan::<O, T, 1>(input, exclusive, state, output),
+            8 => scan_runs::<O, T, _, 8>(OneRun, input, exclusive, state, output),
+            4 => scan_runs::<O, T, _, 4>(OneRun, input, exclusive, state, output),
+            2 => scan_runs::<O, T, _, 2>(OneRun, input, exclusive, state, output),
+            _ => scan_runs::<O, T, _, 1>(OneRun, input, exclusive, state, output),
         }
     }
 }
 
-/// Scans the input in tiles of `R` rows.
+/// Scans each run of the input, in tiles of `R` rows.
 ///
 /// # Safety
-/// The requirements are those of [`scan_best()`].
+/// The requirements are those of [`scan_best()`]; the runs are those of as many elements.
 #[inline(always)]
-unsafe fn scan<O: Operator<T>, T: Pod, const R: usize>(input: &[T], exclusive: u32, state: *mut u64, output: *mut T) {
+pub(crate) unsafe fn scan_runs<O: Operator<T>, T: Pod, X: Runs, const R: usize>(
+    runs: X,
+    input: &[T],
+    exclusive: u32,
+    state: *mut u64,
+    output: *mut T,
+) {
     // SAFETY: the caller upholds this function's contract.
-    with_width!(size_of::<T>(), W => unsafe { scan_tile::<O, T, W, R>(input, exclusive, state, output) });
+    with_width!(size_of::<T>(), W => unsafe { scan_tile::<O, T, X, W, R>(runs, input, exclusive, state, output) });
 }
 
 /// Scans one tile of elements of which `W` are a chunk.
 ///
 /// # Safety
-/// The requirements are those of [`scan_best()`].
+/// The requirements are those of [`scan_runs()`].
 #[inline(always)]
-unsafe fn scan_tile<O: Operator<T>, T: Pod, const W: usize, const R: usize>(
+unsafe fn scan_tile<O: Operator<T>, T: Pod, X: Runs, const W: usize, const R: usize>(
+    runs: X,
     input: &[T],
     exclusive: u32,
     state: *mut u64,
@@ -132,8 +150,9 @@ unsafe fn scan_tile<O: Operator<T>, T: Pod, const W: usize, const R: usize>(
     // SAFETY: the whole block reaches this call, once.
     let (number, launch) = if tiles > 1 { unsafe { ticket(state, tiles) } } else { (0, 0) };
 
-    let first_of_tile = number as usize * tile(R, size_of::<T>()) as usize;
-    let inside = const { fits(size_of::<T>()) } && first_of_tile + tile(R, size_of::<T>()) as usize <= input.len();
+    let elements = BLOCK as usize * R * W;
+    let first_of_tile = number as usize * elements;
+    let inside = const { fits(size_of::<T>()) } && first_of_tile + elements <= input.len();
     // The lane's chunk of row 0; the next row is `pitch` elements further.
     let first = first_of_tile + (warp as usize * R * WARP as usize + lane as usize) * W;
     let chunks = if inside && input.as_ptr().addr().is_multiple_of(16) {
@@ -143,16 +162,20 @@ unsafe fn scan_tile<O: Operator<T>, T: Pod, const W: usize, const R: usize>(
         load_singly::<O, T, W, R>(input, first)
     };
 
-    // SAFETY: all lanes of each warp reach this call.
-    let (mut before, total) = unsafe { scan_rows::<O, T, W, R>(&chunks) };
+    // SAFETY: all lanes of each warp reach these calls.
+    let (heads, part) = unsafe {
+        let heads = runs.heads::<W, R>(first - lane as usize * W, inside && runs.in_chunks::<W>());
+        (heads, scan_rows::<O, T, X, W, R>(&chunks, &heads))
+    };
+    let Part { mut before, open, total, has_head } = part;
     // SAFETY: the whole block reaches this call, once.
-    let (warps_before, tile_total) = unsafe { scan_warps::<O, T>(total) };
-    let mut carry = warps_before;
+    let (warps, block) = unsafe { scan_warps::<O, T, X>(total, has_head) };
+    let mut carry = warps.total;
     if tiles > 1 {
         let slot = before_tile_slot::<T>();
         if warp == 0 {
             // SAFETY: the whole of warp 0 reaches this call; tiles before this one belong to blocks that run.
-            let before_tile = unsafe { ahead::prefix::<O, T>(state, tiles, number, launch, tile_total) };
+            let before_tile = unsafe { ahead::prefix::<O, T, X>(state, tiles, number, launch, block) };
             if lane == 0 {
                 // SAFETY: one thread writes the shared slot.
                 unsafe { slot.write(before_tile) };
@@ -160,23 +183,26 @@ unsafe fn scan_tile<O: Operator<T>, T: Pod, const W: usize, const R: usize>(
         }
         thread::sync_threads(); // separates the write of the sum before the tile from the block's reads
         // SAFETY: the slot was written before the barrier.
-        carry = O::combine(unsafe { slot.read() }, warps_before);
+        carry = Total::open(unsafe { slot.read() }).then::<O, X>(warps).total;
     }
 
     // This is unrolled by a macro: a loop that the optimiser keeps would place the arrays in local memory.
-    unroll!(row < R => { before[row] = O::combine(carry, before[row]) });
+    unroll!(row < R => {
+        let whole = O::combine(carry, before[row]);
+        before[row] = if open >> row & 1 != 0 { whole } else { before[row] };
+    });
     if inside && output.addr().is_multiple_of(16) {
         unroll!(row < R => {
             let at = first + row * pitch::<W>();
             // SAFETY: the tile lies inside the output, on a 16-byte boundary, and each chunk belongs to one thread.
             unsafe {
-                let chunk = scan_chunk::<O, T, W>(chunks[row], before[row], exclusive);
+                let chunk = scan_chunk::<O, T, W>(chunks[row], heads[row], before[row], exclusive);
                 Chunk(chunk).store(output.add(at).cast());
             }
         });
     } else {
         unroll!(row < R => {
-            let chunk = scan_chunk::<O, T, W>(chunks[row], before[row], exclusive);
+            let chunk = scan_chunk::<O, T, W>(chunks[row], heads[row], before[row], exclusive);
             unroll!(k < W => {
                 let at = first + row * pitch::<W>() + k;
                 if at < input.len() {
@@ -197,7 +223,7 @@ fn before_tile_slot<T: Pod>() -> *mut T {
 
 /// Elements of a row.
 #[inline(always)]
-const fn pitch<const W: usize>() -> usize {
+pub(crate) const fn pitch<const W: usize>() -> usize {
     WARP as usize * W
 }
 
@@ -241,76 +267,36 @@ fn load_singly<O: Operator<T>, T: Pod, const W: usize, const R: usize>(input: &[
     })
 }
 
-/// The sum before each of the thread's chunks in the warp's part of the tile, and the total of that part.
-///
-/// # Safety
-/// All lanes of the warp call it together.
-#[inline(always)]
-unsafe fn scan_rows<O: Operator<T>, T: Pod, const W: usize, const R: usize>(chunks: &[[T; W]; R]) -> ([T; R], T) {
-    let mut totals = [O::identity(); R];
-    unroll!(row < R => {
-        totals[row] = chunk_total::<O, T, W>(&chunks[row]);
-    });
-    // SAFETY: the caller upholds this function's contract.
-    unsafe {
-        let scans = warp_scans::<O, T, R>(totals);
-        let mut before = [O::identity(); R];
-        let mut rows_before = O::identity();
-        unroll!(row < R => {
-            before[row] = O::combine(rows_before, lane_before::<O, T>(scans[row]));
-            rows_before = O::combine(rows_before, shuffle::idx(scans[row], WARP - 1));
-        });
-        (before, rows_before)
-    }
-}
-
-/// Returns the total of the warps before this one and that of all warps, which every thread adds up in order.
+/// Returns what the warps before this one know, and what all warps do; every thread combines them in order.
 ///
 /// # Safety
 /// All threads of the block call it together, once.
 #[inline(always)]
-unsafe fn scan_warps<O: Operator<T>, T: Pod>(total: T) -> (T, T) {
+unsafe fn scan_warps<O: Operator<T>, T: Pod, X: Runs>(total: T, has_head: bool) -> (Total<T>, Total<T>) {
     let slot = |warp: u32| slots::of_warps::<T>().wrapping_add(warp as usize);
+    let flag = |warp: u32| (&raw mut HAS_HEAD).cast::<u32>().wrapping_add(warp as usize);
     let (lane, warp) = (thread::thread_idx_x() % WARP, thread::thread_idx_x() / WARP);
     if lane == 0 {
-        // SAFETY: each warp writes its own slot.
-        unsafe { slot(warp).write(total) };
+        // SAFETY: each warp writes its own slots.
+        unsafe {
+            slot(warp).write(total);
+            if X::KEYED {
+                flag(warp).write(u32::from(has_head));
+            }
+        }
     }
     thread::sync_threads(); // separates the writes of the warps' totals from their reads
 
-    let (mut before, mut all) = (O::identity(), O::identity());
+    let (mut before, mut all) = (Total::open(O::identity()), Total::open(O::identity()));
     let mut k = 0;
     while k < WARPS {
         if k == warp {
             before = all;
         }
-        // SAFETY: the slot was written before the barrier.
-        all = O::combine(all, unsafe { slot(k).read() });
+        // SAFETY: the slots were written before the barrier.
+        let (total, closed) = unsafe { (slot(k).read(), X::KEYED && flag(k).read() != 0) };
+        all = all.then::<O, X>(Total { total, closed });
         k += 1;
     }
     (before, all)
-}
-
-/// The values of a chunk, combined in order.
-#[inline(always)]
-fn chunk_total<O: Operator<T>, T: Pod, const W: usize>(chunk: &[T; W]) -> T {
-    let mut total = chunk[0];
-    unroll!(k < W => {
-        if k > 0 {
-            total = O::combine(total, chunk[k]);
-        }
-    });
-    total
-}
-
-/// The scan of a chunk that `before` precedes.
-#[inline(always)]
-fn scan_chunk<O: Operator<T>, T: Pod, const W: usize>(mut chunk: [T; W], mut before: T, exclusive: u32) -> [T; W] {
-    let mut step = |k: usize| {
-        let after = O::combine(before, chunk[k]);
-        chunk[k] = if exclusive != 0 { before } else { after };
-        before = after;
-    };
-    unroll!(k < W => { step(k) });
-    chunk
 }

@@ -17,9 +17,13 @@
 //! Source: the steps are those of NVIDIA's scan with look-ahead (CCCL, 2026: a warp that carries the prefix forward);
 //! the fixed order of additions is ours.
 
-use super::{BLOCK, ROWS, ahead, load_singly, pitch, scan_chunk, scan_rows, tile};
+use super::rows::{Part, scan_chunk, scan_rows};
+use super::runs::{OneRun, Runs};
+use super::stages::{MOST_STAGES, stage, stages};
+use super::total::Total;
+use super::{BLOCK, ROWS, ahead, load_singly, pitch, tile};
 use crate::number::Number;
-use crate::operator::chunk::Chunk;
+use crate::operator::chunk::{Chunk, width};
 use crate::position::Position;
 use crate::reduce::{Max, Min, Op, Sum, WARP};
 use crate::unroll::unroll;
@@ -28,11 +32,7 @@ use cuda_std::memory::{Mbarrier, SharedAddress, copy_bulk, fence_init};
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::{address_space, kernel, thread, warp};
 
-/// Stages of the ring.
-const STAGES: u32 = 6;
-
-/// Bytes of a tile.
-const STAGE: u32 = BLOCK * ROWS as u32 * 16;
+pub use super::stages::shared;
 
 const WARPS: u32 = BLOCK / WARP;
 
@@ -43,16 +43,22 @@ pub const THREADS: u32 = 2 * BLOCK + 2 * WARP;
 /// of 17.5, at 64 MiB 42.7 instead of 51.2.)
 pub const LARGE: u64 = 16 << 20;
 
-/// Bytes of dynamic shared memory.
-pub const SHARED: u32 = STAGES * STAGE + 4 * STAGES * Mbarrier::SIZE;
+/// Bytes of dynamic shared memory of [`scan_best_ring()`].
+pub const SHARED: u32 = shared(tile(ROWS, 4), 4, 0);
 
 /// Tickets of the tiles in the ring.
 #[address_space(shared)]
-static mut DRAWN: [MaybeUninit<u64>; STAGES as usize] = [MaybeUninit::uninit(); STAGES as usize];
+static mut DRAWN: [MaybeUninit<u64>; MOST_STAGES as usize] = [MaybeUninit::uninit(); MOST_STAGES as usize];
 
 /// For each stage the totals of the warps, and the sum before the tile.
 #[address_space(shared)]
-static mut TOTALS: [MaybeUninit<u64>; (STAGES * SLOTS) as usize] = [MaybeUninit::uninit(); (STAGES * SLOTS) as usize];
+static mut TOTALS: [MaybeUninit<u64>; (MOST_STAGES * SLOTS) as usize] =
+    [MaybeUninit::uninit(); (MOST_STAGES * SLOTS) as usize];
+
+/// For each stage which warps have a head, in a scan by key.
+#[address_space(shared)]
+static mut HAS_HEAD: [MaybeUninit<u32>; (MOST_STAGES * WARPS) as usize] =
+    [MaybeUninit::uninit(); (MOST_STAGES * WARPS) as usize];
 
 const SLOTS: u32 = WARPS + 1;
 
@@ -70,16 +76,36 @@ pub unsafe fn scan_best_ring<O: Op<T>, T: Number>(
     tiles: u32,
 ) {
     // SAFETY: the caller upholds this function's contract.
+    unsafe { scan_runs::<O, T, OneRun, ROWS>(OneRun, input, exclusive, state, output, tiles) }
+}
+
+/// Scans each run of the input, in tiles of `R` rows.
+///
+/// # Safety
+/// The requirements are those of [`scan_best_ring()`], with the bytes of [`shared()`]; the runs are those of as many
+/// elements, and start on 16 bytes.
+#[inline(always)]
+pub(crate) unsafe fn scan_runs<O: Op<T>, T: Number, X: Runs, const R: usize>(
+    runs: X,
+    input: &[T],
+    exclusive: u32,
+    state: *mut u64,
+    output: *mut T,
+    tiles: u32,
+) {
+    // SAFETY: the caller upholds this function's contract.
     unsafe {
-        match const { size_of::<T>() } {
-            4 => Block::<T>::new(input, state, tiles).run::<O, 4>(exclusive, output),
-            _ => Block::<T>::new(input, state, tiles).run::<O, 2>(exclusive, output),
+        if const { width(size_of::<T>()) == 4 } {
+            Block::<T, X, 4, R>::new(runs, input, state, tiles).run::<O>(exclusive, output);
+        } else {
+            Block::<T, X, 2, R>::new(runs, input, state, tiles).run::<O>(exclusive, output);
         }
     }
 }
 
 /// A block with its ring.
-struct Block<'a, T> {
+struct Block<'a, T, X, const W: usize, const R: usize> {
+    runs: X,
     input: &'a [T],
     state: *mut u64,
     tiles: u32,
@@ -87,14 +113,18 @@ struct Block<'a, T> {
     first: SharedAddress,
 }
 
-impl<'a, T: Number> Block<'a, T> {
-    const ELEMENTS: usize = tile(ROWS, size_of::<T>()) as usize;
+impl<'a, T: Number, X: Runs, const W: usize, const R: usize> Block<'a, T, X, W, R> {
+    const ELEMENTS: usize = BLOCK as usize * R * W;
+    /// Bytes of a tile's values.
+    const VALUES: u32 = (Self::ELEMENTS * size_of::<T>()) as u32;
+    const STAGE: u32 = stage(Self::ELEMENTS as u32, size_of::<T>(), X::BYTES as usize);
+    const STAGES: u32 = stages(Self::STAGE);
 
     #[inline(always)]
-    unsafe fn new(input: &'a [T], state: *mut u64, tiles: u32) -> Self {
+    unsafe fn new(runs: X, input: &'a [T], state: *mut u64, tiles: u32) -> Self {
         let stages = dynamic_shared_mem::<u8>();
         // SAFETY: this is shared memory.
-        Self { input, state, tiles, stages, first: unsafe { SharedAddress::of(stages) } }
+        Self { runs, input, state, tiles, stages, first: unsafe { SharedAddress::of(stages) } }
     }
 
     /// Barrier `kind` of a stage: 0 when it is full, 1 when its totals are there, 2 when its prefix is there, 3 when it
@@ -102,7 +132,7 @@ impl<'a, T: Number> Block<'a, T> {
     #[inline(always)]
     fn barrier(&self, kind: u32, stage: u32) -> Mbarrier {
         // SAFETY: the barriers are behind the stages, aligned to 8.
-        unsafe { Mbarrier::at(self.first.add(STAGES * STAGE)).add(kind * STAGES + stage) }
+        unsafe { Mbarrier::at(self.first.add(Self::STAGES * Self::STAGE)).add(kind * Self::STAGES + stage) }
     }
 
     #[inline(always)]
@@ -116,12 +146,17 @@ impl<'a, T: Number> Block<'a, T> {
     }
 
     #[inline(always)]
+    fn has_head(&self, stage: u32, k: u32) -> *mut u32 {
+        (&raw mut HAS_HEAD).cast::<u32>().wrapping_add((stage * WARPS + k) as usize)
+    }
+
+    #[inline(always)]
     fn is_whole(&self, number: u32) -> bool {
         (number as usize + 1) * Self::ELEMENTS <= self.input.len()
     }
 
     #[inline(always)]
-    unsafe fn run<O: Op<T>, const W: usize>(&self, exclusive: u32, output: *mut T) {
+    unsafe fn run<O: Op<T>>(&self, exclusive: u32, output: *mut T) {
         if !cfg!(target_feature = "sm_90") {
             return;
         }
@@ -131,7 +166,7 @@ impl<'a, T: Number> Block<'a, T> {
             let warp = warp::shuffle_idx(warp::ALL, tid / WARP, 0);
             if tid == 0 {
                 let mut stage = 0;
-                while stage < STAGES {
+                while stage < Self::STAGES {
                     self.barrier(0, stage).init(1);
                     self.barrier(1, stage).init(WARPS);
                     self.barrier(2, stage).init(1);
@@ -143,9 +178,9 @@ impl<'a, T: Number> Block<'a, T> {
             }
             thread::sync_threads(); // the barriers are initialised
             if warp < WARPS {
-                self.scan::<O, W>(warp, exclusive, output);
+                self.scan::<O>(warp, exclusive, output);
             } else if warp < 2 * WARPS {
-                self.add_up::<O, W>(warp - WARPS);
+                self.add_up::<O>(warp - WARPS);
             } else if warp == 2 * WARPS {
                 self.look_back::<O>();
             } else if tid.is_multiple_of(WARP) {
@@ -175,15 +210,18 @@ impl<'a, T: Number> Block<'a, T> {
                 // The next ticket is on its way while the copy starts.
                 let next = ahead::draw(self.state, draws);
                 if self.is_whole(number) {
-                    let from = self.input.as_ptr().add(number as usize * Self::ELEMENTS);
-                    self.barrier(0, stage).arrive_expecting(STAGE);
-                    copy_bulk(self.first.add(stage * STAGE), from, STAGE, self.barrier(0, stage));
+                    let first = number as usize * Self::ELEMENTS;
+                    let (from, to) = (self.input.as_ptr().add(first), self.first.add(stage * Self::STAGE));
+                    let (full, elements) = (self.barrier(0, stage), Self::ELEMENTS as u32);
+                    full.arrive_expecting(Self::VALUES + self.runs.copied(first, elements));
+                    copy_bulk(to, from, Self::VALUES, full);
+                    self.runs.copy(to.add(Self::VALUES), first, elements, full);
                 } else {
                     // The last tile is read from memory.
                     self.barrier(0, stage).arrive();
                 }
                 drawn = next;
-                position.advance(STAGES);
+                position.advance(Self::STAGES);
             }
         }
     }
@@ -204,18 +242,20 @@ impl<'a, T: Number> Block<'a, T> {
 
     /// Adds up tiles, and publishes their totals.
     #[inline(always)]
-    unsafe fn add_up<O: Op<T>, const W: usize>(&self, warp: u32) {
+    unsafe fn add_up<O: Op<T>>(&self, warp: u32) {
         let lane = thread::thread_idx_x() % WARP;
         let mut position = Position::FIRST;
         // SAFETY: the whole warp goes through the stages, each of which has arrived.
         unsafe {
             while let Some(drawn) = self.arrived(position) {
                 let stage = position.stage;
-                let chunks = self.chunks::<O, W>(warp, stage, drawn as u32);
-                let (_, total) = scan_rows::<O, T, W, ROWS>(&chunks);
+                let (_, _, part) = self.part::<O>(warp, stage, drawn as u32);
                 warp::sync_warp(warp::ALL); // all lanes have read the stage before one of them arrives for the warp
                 if lane == 0 {
-                    self.slot(stage, warp).write(total);
+                    self.slot(stage, warp).write(part.total);
+                    if X::KEYED {
+                        self.has_head(stage, warp).write(u32::from(part.has_head));
+                    }
                     self.barrier(1, stage).arrive();
                 }
                 if warp == 0 {
@@ -227,19 +267,21 @@ impl<'a, T: Number> Block<'a, T> {
                     }
                 }
                 warp::sync_warp(warp::ALL);
-                position.advance(STAGES);
+                position.advance(Self::STAGES);
             }
         }
     }
 
-    /// The sum of the first totals of a stage.
+    /// What the first warps of a stage know.
     #[inline(always)]
-    unsafe fn total<O: Op<T>>(&self, stage: u32, warps: u32) -> T {
-        let mut sum = O::identity();
+    unsafe fn total<O: Op<T>>(&self, stage: u32, warps: u32) -> Total<T> {
+        let mut sum = Total::open(O::identity());
         let mut k = 0;
         while k < warps {
             // SAFETY: by contract they are there.
-            sum = O::combine(sum, unsafe { self.slot(stage, k).read() });
+            let (total, closed) =
+                unsafe { (self.slot(stage, k).read(), X::KEYED && self.has_head(stage, k).read() != 0) };
+            sum = sum.then::<O, X>(Total { total, closed });
             k += 1;
         }
         sum
@@ -255,7 +297,7 @@ impl<'a, T: Number> Block<'a, T> {
         unsafe {
             while let Some(drawn) = self.arrived(position) {
                 let stage = position.stage;
-                let sum = ahead::advance::<O, T>(self.state, drawn, &mut group, &mut before_group);
+                let sum = ahead::advance::<O, T, X>(self.state, drawn, &mut group, &mut before_group);
                 warp::sync_warp(warp::ALL); // all lanes have read the ticket before one of them arrives for the warp
                 if lane == 0 {
                     self.slot(stage, WARPS).write(sum);
@@ -263,14 +305,14 @@ impl<'a, T: Number> Block<'a, T> {
                     self.barrier(3, stage).arrive();
                 }
                 warp::sync_warp(warp::ALL);
-                position.advance(STAGES);
+                position.advance(Self::STAGES);
             }
         }
     }
 
     /// Scans the tiles.
     #[inline(always)]
-    unsafe fn scan<O: Op<T>, const W: usize>(&self, warp: u32, exclusive: u32, output: *mut T) {
+    unsafe fn scan<O: Op<T>>(&self, warp: u32, exclusive: u32, output: *mut T) {
         let lane = thread::thread_idx_x() % WARP;
         let mut position = Position::FIRST;
         // SAFETY: the whole warp goes through the stages.
@@ -278,25 +320,29 @@ impl<'a, T: Number> Block<'a, T> {
             while let Some(drawn) = self.arrived(position) {
                 let stage = position.stage;
                 let number = drawn as u32;
-                let chunks = self.chunks::<O, W>(warp, stage, number);
-                let (mut before, _) = scan_rows::<O, T, W, ROWS>(&chunks);
+                let (chunks, heads, part) = self.part::<O>(warp, stage, number);
+                let Part { mut before, open, .. } = part;
                 self.barrier(2, stage).wait(position.parity);
                 self.barrier(1, stage).wait(position.parity);
-                let carry = O::combine(self.slot(stage, WARPS).read(), self.total::<O>(stage, warp));
+                let before_tile = Total::open(self.slot(stage, WARPS).read());
+                let carry = before_tile.then::<O, X>(self.total::<O>(stage, warp)).total;
                 warp::sync_warp(warp::ALL);
                 if lane == 0 {
                     self.barrier(3, stage).arrive();
                 }
-                unroll!(row < 8 => { before[row] = O::combine(carry, before[row]) });
-                let first = number as usize * Self::ELEMENTS + first_of_thread::<W>(warp);
+                unroll!(row < R => {
+                    let whole = O::combine(carry, before[row]);
+                    before[row] = if open >> row & 1 != 0 { whole } else { before[row] };
+                });
+                let first = number as usize * Self::ELEMENTS + first_of_thread::<W, R>(warp);
                 if self.is_whole(number) && output.addr().is_multiple_of(16) {
-                    unroll!(row < 8 => {
-                        let chunk = scan_chunk::<O, T, W>(chunks[row], before[row], exclusive);
+                    unroll!(row < R => {
+                        let chunk = scan_chunk::<O, T, W>(chunks[row], heads[row], before[row], exclusive);
                         Chunk(chunk).store(output.add(first + row * pitch::<W>()).cast());
                     });
                 } else {
-                    unroll!(row < 8 => {
-                        let chunk = scan_chunk::<O, T, W>(chunks[row], before[row], exclusive);
+                    unroll!(row < R => {
+                        let chunk = scan_chunk::<O, T, W>(chunks[row], heads[row], before[row], exclusive);
                         unroll!(k < W => {
                             let at = first + row * pitch::<W>() + k;
                             if at < self.input.len() {
@@ -305,32 +351,45 @@ impl<'a, T: Number> Block<'a, T> {
                         });
                     });
                 }
-                position.advance(STAGES);
+                position.advance(Self::STAGES);
             }
         }
     }
 
-    /// The lane's chunks of a tile, from its stage, or for the last tile from memory.
+    /// The lane's chunks of a tile with their heads, from its stage, or for the last tile from memory; and what they come
+    /// to.
     ///
     /// # Safety
-    /// The tile has arrived, and stays.
+    /// The whole warp calls it; the tile has arrived, and stays.
     #[inline(always)]
-    unsafe fn chunks<O: Op<T>, const W: usize>(&self, warp: u32, stage: u32, number: u32) -> [[T; W]; ROWS] {
-        let first = first_of_thread::<W>(warp);
-        if !self.is_whole(number) {
-            return load_singly::<O, T, W, ROWS>(self.input, number as usize * Self::ELEMENTS + first);
+    unsafe fn part<O: Op<T>>(&self, warp: u32, stage: u32, number: u32) -> ([[T; W]; R], [u32; R], Part<T, R>) {
+        let place = first_of_warp::<W, R>(warp);
+        let first = number as usize * Self::ELEMENTS + place;
+        let own = (thread::thread_idx_x() % WARP) as usize * W;
+        // SAFETY: the caller upholds this function's contract.
+        unsafe {
+            let (chunks, heads) = if self.is_whole(number) {
+                let tile = self.stages.wrapping_add((stage * Self::STAGE) as usize);
+                let at = tile.cast::<T>().add(place + own);
+                let chunks = core::array::from_fn(|row| Chunk::load(at.add(row * pitch::<W>()).cast()).0);
+                (chunks, self.runs.heads_in_stage::<W, R>(tile.add(Self::VALUES as usize), first, place))
+            } else {
+                let chunks = load_singly::<O, T, W, R>(self.input, first + own);
+                (chunks, self.runs.heads::<W, R>(first, false))
+            };
+            (chunks, heads, scan_rows::<O, T, X, W, R>(&chunks, &heads))
         }
-        let tile = self.stages.wrapping_add((stage * STAGE) as usize).cast::<T>();
-        core::array::from_fn(|row| {
-            // SAFETY: the chunk lies in the stage, on a boundary.
-            let Chunk(values) = unsafe { Chunk::load(tile.add(first + row * pitch::<W>()).cast()) };
-            values
-        })
     }
+}
+
+/// The warp's first element in a tile.
+#[inline(always)]
+fn first_of_warp<const W: usize, const R: usize>(warp: u32) -> usize {
+    warp as usize * R * pitch::<W>()
 }
 
 /// The lane's first element in a tile.
 #[inline(always)]
-fn first_of_thread<const W: usize>(warp: u32) -> usize {
-    (warp as usize * ROWS * WARP as usize + (thread::thread_idx_x() % WARP) as usize) * W
+fn first_of_thread<const W: usize, const R: usize>(warp: u32) -> usize {
+    first_of_warp::<W, R>(warp) + (thread::thread_idx_x() % WARP) as usize * W
 }

@@ -14,16 +14,22 @@ use std::rc::Rc;
 /// Sums of integers are exact before they wrap, and so are maxima and minima. Sums of floats are accurate to about half
 /// an ulp of `f64` (Neumaier, 1974); [`Reference::expected`] has the bound for results.
 pub fn oracle<'a, T: Element>(op: Reduction, exclusive: bool, input: &'a [T]) -> Oracle<'a> {
-    let mut starts = Vec::new();
+    of_runs(op, exclusive, &[], input)
+}
+
+/// The same for scans of each run of equal keys: one for each element, or none if all are one run.
+pub fn of_runs<'a, T: Element>(op: Reduction, exclusive: bool, keys: &'a [u32], input: &'a [T]) -> Oracle<'a> {
+    let mut scan = Scan { op, exclusive, keys, input, starts: Vec::new() };
     let (mut all, mut wrapped) = (Prefix::new::<T>(op), false);
-    for piece in input.chunks(PIECE) {
-        starts.push(all);
-        for x in piece {
-            all.append(op, x.value());
-            wrapped |= all.wrapped::<T>();
+    for (i, x) in input.iter().enumerate() {
+        if i.is_multiple_of(PIECE) {
+            scan.starts.push(all);
         }
+        all = scan.before(all, i);
+        all.append(op, x.value());
+        wrapped |= all.wrapped::<T>();
     }
-    let scan = Rc::new(Scan { op, exclusive, input, starts });
+    let scan = Rc::new(scan);
     let same_scan = scan.clone();
     let judge = move |result: &Tensor, depth| {
         let (Some(elements), scan) = (scan.elements(result), &*scan) else {
@@ -45,6 +51,8 @@ pub fn oracle<'a, T: Element>(op: Reduction, exclusive: bool, input: &'a [T]) ->
 struct Scan<'a, T> {
     op: Reduction,
     exclusive: bool,
+    /// The keys that end runs, or none.
+    keys: &'a [u32],
     input: &'a [T],
     /// The prefix before each part, so that the parts can be judged in parallel.
     starts: Vec<Prefix>,
@@ -56,11 +64,18 @@ impl<T: Element> Scan<'_, T> {
         T::view(result.data()).filter(|_| result.shape() == [self.input.len()])
     }
 
+    /// What counts of the prefix before element `i`: nothing if a run begins there.
+    fn before(&self, prefix: Prefix, i: usize) -> Prefix {
+        let begins = i > 0 && self.keys.get(i).is_some_and(|&key| key != self.keys[i - 1]);
+        if begins { Prefix::new::<T>(self.op) } else { prefix }
+    }
+
     /// Expected values of the elements from the first one of a part on.
     fn expected(&self, first: usize, depth: u64) -> impl Iterator<Item = Expected> {
         let start = self.starts.get(first / PIECE).copied().unwrap_or_else(|| Prefix::new::<T>(self.op));
-        self.input[first..].iter().scan(start, move |prefix, x| {
-            let before = *prefix;
+        self.input.iter().enumerate().skip(first).scan(start, move |prefix, (i, x)| {
+            let before = self.before(*prefix, i);
+            *prefix = before;
             prefix.append(self.op, x.value());
             let prefix = if self.exclusive { before } else { *prefix };
             Some(prefix.reference::<T>().expected::<T>(depth))
@@ -162,6 +177,17 @@ mod tests {
         assert!(passes(Max, true, &[4_i64, 9, 2], &[i64::MIN, 4, 9]));
         assert!(passes(Min, true, &[4_f32, 9.0, 2.0], &[f32::INFINITY, 4.0, 4.0]));
         assert!(!passes(Sum, false, &[1, 2, 3], &[1, 3]) && passes::<f32>(Max, false, &[], &[]));
+    }
+
+    #[test]
+    fn runs_begin_anew() {
+        let passes = |exclusive, result: &[i32]| {
+            let (keys, values) = ([7, 7, 3, 7, 7], [1, 2, 4, 8, 16]);
+            of_runs::<i32>(Sum, exclusive, &keys, &values).judge(&Array::I32(result.to_vec()).into(), 4).verified
+        };
+        assert!(passes(false, &[1, 3, 4, 8, 24]) && passes(true, &[0, 1, 0, 0, 8]));
+        assert!(!passes(false, &[1, 3, 7, 8, 24]) && !passes(true, &[0, 1, 0, 4, 8]));
+        assert!(!passes(false, &[1, 3, 4, 8]), "another length");
     }
 
     #[test]

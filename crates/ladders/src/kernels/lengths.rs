@@ -1,7 +1,29 @@
-//! Generated segments: lengths that are equal, uniform, or as uneven as those of words, files and neighbour lists of
-//! graphs.
+//! Generated segments and runs: lengths that are equal, uniform, or as uneven as those of words, files and neighbour
+//! lists of graphs.
 
+use super::settings::{Choice, Number};
+use super::{Demand, Setting};
 use crate::input::generate::split_mix;
+
+pub(super) const LENGTH: Setting<Number> = Setting {
+    name: "length",
+    help: "Mean length of the generated segments",
+    generated: true,
+    kind: Number { default: 128, min: 1, max: 1 << 40 },
+};
+
+pub(super) const MIX: Setting<Choice> = Setting {
+    name: "mix",
+    help: "Lengths of the generated segments: all equal; from 0 to twice the mean; many short ones and few long ones",
+    generated: true,
+    kind: Choice(&["equal", "uniform", "power"]),
+};
+
+/// Offsets of segments of `n` elements, as the settings ask for.
+pub(super) fn asked(demand: &Demand<'_>, n: usize) -> Vec<u64> {
+    let (mean, mix) = (demand.settings.number(&LENGTH), demand.settings.choice(&MIX));
+    offsets(n as u64, mean, mix, demand.seed.wrapping_add(1))
+}
 
 /// Offsets of segments that cover `n` elements: the first is 0, the last `n`. For every mix the mean length is
 ///
@@ -9,7 +31,7 @@ use crate::input::generate::split_mix;
 /// - `uniform`: any length from 0 to twice the mean.
 /// - `power`: each doubling of the length halves its probability, up to twenty doublings: a uniform length around a few
 ///   elements, times 2 to the power of the number of heads before the first tail of a coin.
-pub fn offsets(n: u64, mean: u64, mix: &str, seed: u64) -> Vec<u64> {
+fn offsets(n: u64, mean: u64, mix: &str, seed: u64) -> Vec<u64> {
     /// Largest number of doublings.
     const DOUBLINGS: u32 = 20;
     const GROWTH: u64 = DOUBLINGS as u64 / 2 + 1;

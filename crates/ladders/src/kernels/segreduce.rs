@@ -5,10 +5,10 @@
 
 use super::generic::{Reduces, with_op};
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
+use super::lengths::{self, LENGTH, MIX};
 use super::plan::Plan;
 use super::reduce::oracle::{Reference, reference};
-use super::settings::{Choice, Number};
-use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Setting, Work};
+use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::error::Result;
 use crate::kernels::spelling::N;
 use cuda_std::launch::{Call, PtrMut, Slice};
@@ -21,22 +21,6 @@ use rustwarp::segreduce as library;
 use rustwarp::tensor::Tensor;
 use rustwarp::with_dtype;
 use std::marker::PhantomData;
-
-mod mix;
-
-const LENGTH: Setting<Number> = Setting {
-    name: "length",
-    help: "Mean length of the generated segments",
-    generated: true,
-    kind: Number { default: 128, min: 1, max: 1 << 40 },
-};
-
-const MIX: Setting<Choice> = Setting {
-    name: "mix",
-    help: "Lengths of the generated segments: all equal; from 0 to twice the mean; many short ones and few long ones",
-    generated: true,
-    kind: Choice(&["equal", "uniform", "power"]),
-};
 
 /// The family.
 pub const FAMILY: Family = Family {
@@ -53,8 +37,7 @@ pub const FAMILY: Family = Family {
     of_vectors: true,
     generate: |demand| {
         let mut operands = demand.vectors(1)?;
-        let (mean, mix) = (demand.settings.number(&LENGTH), demand.settings.choice(&MIX));
-        let offsets = mix::offsets(operands[0].len() as u64, mean, mix, demand.seed.wrapping_add(1));
+        let offsets = lengths::asked(demand, operands[0].len());
         operands.push(Tensor::from(u64::wrap(offsets)));
         Ok(operands)
     },

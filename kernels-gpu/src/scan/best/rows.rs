@@ -1,0 +1,137 @@
+//! A warp's part of a tile: rows of chunks, scanned in place.
+//!
+//! In a scan by key a lane takes the value of one below if no head is between them, which it knows by the
+//! ballot of all lanes: no head is shuffled.
+
+use super::runs::Runs;
+use crate::operator::{Operator, Pod, shuffle};
+use crate::reduce::WARP;
+use crate::scan::collective::{lane_before, warp_scans};
+use crate::unroll::unroll;
+use cuda_std::warp;
+
+/// What a warp knows of its part.
+pub struct Part<T, const R: usize> {
+    /// The value of the run before each of the thread's chunks, as far as the run is in the part.
+    pub before: [T; R],
+    /// Bit `r` is set if no head is between the start of the part and the chunk of row `r`.
+    pub open: u32,
+    /// The value from the last head of the part on.
+    pub total: T,
+    /// Whether the part has a head.
+    pub has_head: bool,
+}
+
+/// Scans the rows of a warp's part.
+///
+/// # Safety
+/// All lanes of the warp call it together.
+#[inline(always)]
+pub unsafe fn scan_rows<O: Operator<T>, T: Pod, X: Runs, const W: usize, const R: usize>(
+    chunks: &[[T; W]; R],
+    heads: &[u32; R],
+) -> Part<T, R> {
+    let lane = warp::lane_id();
+    let mut scans = [O::identity(); R];
+    // The lanes with a head.
+    let mut lanes = [0; R];
+    // SAFETY: the caller upholds this function's contract.
+    unsafe {
+        unroll!(row < R => {
+            scans[row] = chunk_total::<O, T, W>(&chunks[row], heads[row]);
+            if X::KEYED {
+                lanes[row] = warp::ballot(warp::ALL, heads[row] != 0);
+            }
+        });
+        scans = if X::KEYED { scan_runs::<O, T, R>(scans, &lanes) } else { warp_scans::<O, T, R>(scans) };
+
+        let mut part = Part { before: [O::identity(); R], open: u32::MAX, total: O::identity(), has_head: false };
+        if X::KEYED {
+            part.open = 0;
+        }
+        unroll!(row < R => {
+            let previous = lane_before::<O, T>(scans[row]);
+            let whole = O::combine(part.total, previous);
+            let continues = !X::KEYED || lanes[row] & below(lane) == 0;
+            part.before[row] = if continues { whole } else { previous };
+            if X::KEYED {
+                part.open |= u32::from(continues && !part.has_head) << row;
+            }
+            let last = shuffle::idx(scans[row], WARP - 1);
+            let whole = O::combine(part.total, last);
+            let closed = X::KEYED && lanes[row] != 0;
+            part.total = if closed { last } else { whole };
+            part.has_head |= closed;
+        });
+        part
+    }
+}
+
+/// Inclusive scans over the lanes, each of which ends at the nearest of its lanes with a head.
+///
+/// # Safety
+/// All lanes of the warp call it together.
+#[inline(always)]
+unsafe fn scan_runs<O: Operator<T>, T: Pod, const R: usize>(mut values: [T; R], lanes: &[u32; R]) -> [T; R] {
+    let lane = warp::lane_id();
+    // The distance to the nearest lane with a head at or below this one, or to lane 0.
+    let distance = lanes.map(|lanes| ((lanes | 1) << (WARP - 1 - lane)).leading_zeros());
+    let mut delta = 1;
+    while delta < WARP {
+        let mut row = 0;
+        while row < R {
+            // SAFETY: the caller upholds this function's contract.
+            let other = unsafe { shuffle::up(values[row], delta) };
+            if delta <= distance[row] {
+                values[row] = O::combine(other, values[row]);
+            }
+            row += 1;
+        }
+        delta *= 2;
+    }
+    values
+}
+
+/// The lanes below this one.
+#[inline(always)]
+const fn below(lane: u32) -> u32 {
+    (1 << lane) - 1
+}
+
+/// The values of a chunk from its last head on, combined in order.
+#[inline(always)]
+fn chunk_total<O: Operator<T>, T: Pod, const W: usize>(chunk: &[T; W], heads: u32) -> T {
+    let mut total = chunk[0];
+    unroll!(k < W => {
+        if k > 0 {
+            total = step::<O, T>(total, chunk[k], heads >> k & 1 != 0);
+        }
+    });
+    total
+}
+
+/// The scan of a chunk that `before` precedes.
+#[inline(always)]
+pub fn scan_chunk<O: Operator<T>, T: Pod, const W: usize>(
+    mut chunk: [T; W],
+    heads: u32,
+    mut before: T,
+    exclusive: u32,
+) -> [T; W] {
+    let mut at = |k: usize| {
+        let head = heads >> k & 1 != 0;
+        let after = step::<O, T>(before, chunk[k], head);
+        let none = if head { O::identity() } else { before };
+        chunk[k] = if exclusive != 0 { none } else { after };
+        before = after;
+    };
+    unroll!(k < W => { at(k) });
+    chunk
+}
+
+/// The value up to and with `next`, which is alone if it is a head.
+#[inline(always)]
+fn step<O: Operator<T>, T: Pod>(before: T, next: T, head: bool) -> T {
+    let both = O::combine(before, next);
+    if head { next } else { both }
+}
