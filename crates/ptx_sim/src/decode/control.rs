@@ -120,6 +120,15 @@ impl<'t> Decoder<'_, 't> {
         let body = self.body;
         let params = self.copies(params.map_or(&[][..], |span| body.get(span)))?;
         let returns = self.copies(returns.map_or(&[][..], |span| body.get(span)))?;
+        if let Callee::Direct(index) = callee {
+            let function = &self.context.program.functions[index as usize];
+            let (expected, passed) = ((function.returns.len(), function.params.len()), (returns.len(), params.len()));
+            if expected != passed {
+                let found = format!("a call with {} results and {} parameters", passed.0, passed.1);
+                let expected = format!("the {} and {} of `{}`", expected.0, expected.1, function.name);
+                return Err(ParseError::on_line(self.line, found, expected).into());
+            }
+        }
         Ok(Op::Call { callee, params, returns })
     }
 

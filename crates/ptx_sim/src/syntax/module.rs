@@ -20,7 +20,7 @@ pub fn parse(text: &str) -> Result<Module<'_>, ParseError> {
         parser.item(&mut module)?;
     }
     choose(&mut module.functions);
-    expand::expand(&mut module);
+    expand::expand(&mut module)?;
     if module.version == (0, 0) {
         return Err(ParseError::on_line(1, "a text without `.version`", "PTX, which begins with `.version`"));
     }
@@ -178,12 +178,20 @@ impl<'t> Parser<'t> {
     fn function(&mut self, entry: bool, line: u32) -> Result<Function<'t>, ParseError> {
         let mut returns = Vec::new();
         if !entry && self.at("(") {
+            let at = self.token;
             returns = self.parameters()?;
+            if returns.len() > 1 && returns.iter().any(|result| result.space == "param") {
+                return Err(self.error_at(at, "several results in registers, `.reg`, or one result"));
+            }
         }
         let name = self.word("a function name")?;
         let mut params = Vec::new();
         if self.at("(") {
+            let at = self.token;
             params = self.parameters()?;
+            if entry && params.iter().any(|param| param.space == "reg") {
+                return Err(self.error_at(at, "parameters of an entry in `.param`"));
+            }
         }
         let mut function = Function {
             name,
@@ -272,8 +280,8 @@ impl<'t> Parser<'t> {
         let mut list = vec![self.declarator(space)?];
         self.initialiser(&mut list)?;
         while self.eat(",")? {
-            let (kind, element, align, managed) =
-                list.first().map_or(("b32", 4, 4, false), |v| (v.kind, v.element, v.align, v.managed));
+            let (kind, lanes, element, align, managed) =
+                list.first().map_or(("b32", 1, 4, 4, false), |v| (v.kind, v.lanes, v.element, v.align, v.managed));
             let line = self.token.line;
             let name = self.word("a name")?;
             let mut size = element;
@@ -290,6 +298,7 @@ impl<'t> Parser<'t> {
                 space,
                 name,
                 kind,
+                lanes,
                 element,
                 size,
                 align,

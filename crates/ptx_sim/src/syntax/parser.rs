@@ -185,7 +185,7 @@ impl<'t> Parser<'t> {
     /// A syntax error, an array that is too large, or an alignment that is not a power of two.
     pub fn declarator(&mut self, space: &'t str) -> Result<Variable<'t>, ParseError> {
         let line = self.token.line;
-        let (mut kind, mut element, mut lanes) = ("b32", 0u64, 1u64);
+        let (mut kind, mut element, mut lanes) = ("b32", 0u64, 1u8);
         let (mut align, mut pointer, mut managed) = (0u64, false, false);
         while self.token.kind == Kind::Word && self.token.text.starts_with('.') {
             let directive = self.advance()?;
@@ -200,9 +200,7 @@ impl<'t> Parser<'t> {
                 ".ptr" => pointer = true,
                 ".attribute" => managed |= self.attributes()?,
                 ".global" | ".const" | ".shared" | ".local" | ".param" | ".generic" => {}
-                ".v2" => lanes = 2,
-                ".v4" => lanes = 4,
-                ".v8" => lanes = 8,
+                ".v2" | ".v4" if element == 0 => lanes = directive.text.as_bytes()[2] - b'0',
                 other => {
                     kind = &other[1..];
                     element = match type_bytes(kind) {
@@ -212,11 +210,19 @@ impl<'t> Parser<'t> {
                 }
             }
         }
+        let at = self.token;
         let name = self.word("a name")?;
         if element == 0 {
             return Err(self.error("a type in front of the name"));
         }
-        let element = element * lanes;
+        self.vector(at, kind, lanes)?;
+        if kind == "pred" && space != "reg" {
+            return Err(self.error_at(at, "a predicate in a register"));
+        }
+        if space == "param" && lanes > 1 {
+            return Err(self.error_at(at, "a parameter of one element, or an array"));
+        }
+        let element = element * u64::from(lanes);
         let (mut size, mut unsized_array) = (element, false);
         while self.eat("[")? {
             if self.eat("]")? {
@@ -236,7 +242,19 @@ impl<'t> Parser<'t> {
             return Err(self.error("an alignment that is a power of two"));
         }
         let init = Vec::new();
-        Ok(Variable { space, name, kind, element, size, align, unsized_array, pointer, managed, init, line })
+        Ok(Variable { space, name, kind, lanes, element, size, align, unsized_array, pointer, managed, init, line })
+    }
+
+    /// Checks the type of a vector; ptxas has none of predicates, and none of more than 128 bits.
+    ///
+    /// # Errors
+    /// There is no such vector.
+    pub fn vector(&self, at: Token<'t>, kind: &str, lanes: u8) -> Result<(), ParseError> {
+        let bytes = type_bytes(kind).unwrap_or(1) * u64::from(lanes);
+        if lanes > 1 && (kind == "pred" || bytes > 16) {
+            return Err(self.error_at(at, "a vector of at most 128 bits, not of predicates"));
+        }
+        Ok(())
     }
 
     /// Parses the length of an array.

@@ -146,6 +146,7 @@ impl<'t> Parser<'t> {
             kind = self.word("a register type such as `.b32`")?;
         }
         let kind = kind.trim_start_matches('.');
+        self.vector(self.token, kind, lanes)?;
         loop {
             let name = self.word("a register name")?;
             let mut count = None;

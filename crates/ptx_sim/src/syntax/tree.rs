@@ -151,7 +151,9 @@ pub struct Variable<'t> {
     pub name: &'t str,
     /// Element type without the dot, such as `b32`.
     pub kind: &'t str,
-    /// Size of one element in bytes.
+    /// Number of elements of a vector; otherwise 1.
+    pub lanes: u8,
+    /// Size of one element of an array in bytes, which may be a vector.
     pub element: u64,
     /// Total size in bytes.
     pub size: u64,
@@ -177,6 +179,7 @@ impl<'t> Variable<'t> {
             space,
             name,
             kind,
+            lanes: 1,
             element: bytes,
             size: bytes,
             align: bytes,

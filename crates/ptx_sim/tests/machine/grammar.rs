@@ -10,7 +10,7 @@ fn stored(functions: &str, body: &str) -> u32 {
 
 /// Runs a kernel of one thread for each word that it stores. Its registers are `%r`, `%f`, `%rd` and `%p`; `%r1` is the
 /// thread and `%rd1` the address of its word.
-fn computed<const THREADS: usize>(header: &str, functions: &str, body: &str) -> [u32; THREADS] {
+pub fn computed<const THREADS: usize>(header: &str, functions: &str, body: &str) -> [u32; THREADS] {
     let begin = ".reg .b32 %r<16>; .reg .f32 %f<8>; .reg .b64 %rd<8>; .reg .pred %p<8>;
         ld.param.u64 %rd1, [a]; mov.u32 %r1, %tid.x; mad.wide.u32 %rd1, %r1, 4, %rd1;";
     words(header, functions, &format!("{begin} {body}"))

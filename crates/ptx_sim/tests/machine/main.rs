@@ -1,5 +1,6 @@
 //! The public interface of the machine.
 
+mod calls;
 mod cooperative;
 mod counts;
 mod grammar;

@@ -5,12 +5,14 @@
 mod lookups;
 mod masks;
 mod scopes;
+mod values;
 
 use crate::hash::Map;
 
 use scopes::Scopes;
+use values::{Moved, Signature};
 
-use super::parser::type_bytes;
+use super::error::ParseError;
 use super::tree::{Body, Function, Instruction, Module, Name, Operand, Registers, Span, Statement, Variable};
 
 /// Names of the variables and registers that are added. A blank makes them different from all names of a text.
@@ -18,36 +20,17 @@ const ADDED: [&str; 16] = [
     "value 0", "value 1", "value 2", "value 3", "value 4", "value 5", "value 6", "value 7", "value 8", "value 9",
     "value 10", "value 11", "value 12", "value 13", "value 14", "value 15",
 ];
-const RESULTS: [&str; 16] = [
-    "result 0",
-    "result 1",
-    "result 2",
-    "result 3",
-    "result 4",
-    "result 5",
-    "result 6",
-    "result 7",
-    "result 8",
-    "result 9",
-    "result 10",
-    "result 11",
-    "result 12",
-    "result 13",
-    "result 14",
-    "result 15",
-];
-
 /// Name of the register for the mask of active lanes.
 const MASK: &str = "active lanes";
 
 /// Name of the register for the result of a `lop3` that also has a predicate.
 const LOOKED_UP: &str = "looked up";
 
-/// Types of a function's results and of its parameters.
-type Signature<'t> = (Vec<&'t str>, Vec<&'t str>);
-
 /// Rewrites all functions. What has no other form stays, and decoding rejects it.
-pub fn expand(module: &mut Module<'_>) {
+///
+/// # Errors
+/// A [`ParseError`] for a call that passes a predicate as ptxas does not.
+pub fn expand(module: &mut Module<'_>) -> Result<(), ParseError> {
     let kinds = |list: &[Variable<'_>]| list.iter().any(|variable| variable.space == "reg");
     let signature = |function: &Function<'_>| kinds(&function.params) || kinds(&function.returns);
     let any = module.functions.iter().any(signature);
@@ -55,24 +38,22 @@ pub fn expand(module: &mut Module<'_>) {
     if !any
         && !module.functions.iter().filter_map(|function| function.body.as_ref()).any(|body| needs(body, without_mask))
     {
-        return;
+        return Ok(());
     }
-    let signatures: Map<&str, Signature<'_>> =
-        module.functions.iter().map(|f| (f.name, (types(&f.returns), types(&f.params)))).collect();
+    let flags_are_passed = values::flags_are_passed(module);
+    let signatures: Map<&str, Signature<'_>> = module.functions.iter().map(|f| (f.name, Signature::of(f))).collect();
     for function in &mut module.functions {
-        let prologue = in_memory(&mut function.params, &ADDED);
-        let epilogue = in_memory(&mut function.returns, &RESULTS);
+        let prologue = values::params_in_memory(function);
+        let epilogue = values::results_in_memory(function);
         if let Some(body) = &mut function.body {
             let statements = std::mem::take(&mut body.statements);
+            let scopes = Scopes::default();
             let mut expansion =
-                Expansion { body, signatures: &signatures, scopes: Scopes::default(), depth: 0, without_mask };
-            expansion.function(statements, &prologue, &epilogue, function.line);
+                Expansion { body, signatures: &signatures, scopes, depth: 0, without_mask, flags_are_passed };
+            expansion.function(statements, &prologue, &epilogue, function.line)?;
         }
     }
-}
-
-fn types<'t>(list: &[Variable<'t>]) -> Vec<&'t str> {
-    list.iter().map(|variable| variable.kind).collect()
+    Ok(())
 }
 
 /// Whether a body has a form that is rewritten.
@@ -95,24 +76,6 @@ fn is_call(opcode: &str) -> bool {
     opcode == "call" || opcode == "call.uni"
 }
 
-/// A parameter that its function has in a register: the name of the memory, the register, and its type.
-struct Moved<'t> {
-    memory: &'t str,
-    register: &'t str,
-    kind: &'t str,
-}
-
-/// Gives the parameters in registers names in memory, and returns them.
-fn in_memory<'t>(list: &mut [Variable<'t>], names: &[&'static str]) -> Vec<Moved<'t>> {
-    let mut moved = Vec::new();
-    for (variable, memory) in list.iter_mut().zip(names).filter(|(variable, _)| variable.space == "reg") {
-        let register = std::mem::replace(&mut variable.name, memory);
-        variable.space = "param";
-        moved.push(Moved { memory, register, kind: variable.kind });
-    }
-    moved
-}
-
 struct Expansion<'b, 't> {
     body: &'b mut Body<'t>,
     signatures: &'b Map<&'t str, Signature<'t>>,
@@ -120,10 +83,18 @@ struct Expansion<'b, 't> {
     depth: usize,
     /// Whether the target has `vote` and `shfl` without a mask.
     without_mask: bool,
+    /// Whether calls of the module may pass predicates.
+    flags_are_passed: bool,
 }
 
 impl<'t> Expansion<'_, 't> {
-    fn function(&mut self, statements: Vec<Statement<'t>>, ins: &[Moved<'t>], outs: &[Moved<'t>], line: u32) {
+    fn function(
+        &mut self,
+        statements: Vec<Statement<'t>>,
+        ins: &[Moved<'t>],
+        outs: &[Moved<'t>],
+        line: u32,
+    ) -> Result<(), ParseError> {
         let place = Place { guard: None, line, start: 0, end: 0 };
         for statement in statements {
             match &statement {
@@ -151,30 +122,14 @@ impl<'t> Expansion<'_, 't> {
                         self.leave(outs, here);
                     }
                     let Statement::Instruction(instruction) = statement else { continue };
-                    self.instruction(instruction, here);
+                    self.instruction(instruction, here)?;
                     continue;
                 }
                 _ => {}
             }
             self.body.statements.push(statement);
         }
-    }
-
-    /// Declares the registers of the parameters, and loads those that come in.
-    fn enter(&mut self, ins: &[Moved<'t>], outs: &[Moved<'t>], place: Place<'t>) {
-        for Moved { register, kind, .. } in ins.iter().chain(outs) {
-            self.register(register, kind, place.line);
-        }
-        for Moved { memory, register, kind } in ins {
-            self.push(place, load(kind), [name(register), Operand::Address(Some(memory), 0)]);
-        }
-    }
-
-    /// Stores the results.
-    fn leave(&mut self, outs: &[Moved<'t>], place: Place<'t>) {
-        for Moved { memory, register, kind } in outs {
-            self.push(place, store(kind), [Operand::Address(Some(memory), 0), name(register)]);
-        }
+        Ok(())
     }
 
     fn register(&mut self, name: &'t str, kind: &'t str, line: u32) {
@@ -183,7 +138,7 @@ impl<'t> Expansion<'_, 't> {
         self.body.statements.push(Statement::Registers(registers));
     }
 
-    fn instruction(&mut self, mut instruction: Instruction<'t>, place: Place<'t>) {
+    fn instruction(&mut self, mut instruction: Instruction<'t>, place: Place<'t>) -> Result<(), ParseError> {
         let mut operands = self.body.get(&instruction.operands).to_vec();
         let mut changed = false;
         for operand in &mut operands {
@@ -199,7 +154,7 @@ impl<'t> Expansion<'_, 't> {
                 instruction.operands = self.span(operands);
             }
             self.body.statements.push(Statement::Instruction(instruction));
-            return;
+            return Ok(());
         }
         self.body.statements.push(Statement::Open);
         for (i, hidden) in added.into_iter().zip(ADDED) {
@@ -230,14 +185,13 @@ impl<'t> Expansion<'_, 't> {
         }
         let mut loads = Vec::new();
         if let Some(passed) = passed {
-            loads = self.pass(passed, &mut operands, place);
+            loads = self.pass(&passed, &mut operands, place)?;
         }
         instruction.operands = self.span(operands);
         self.body.statements.push(Statement::Instruction(instruction));
-        for (opcode, register, memory) in loads {
-            self.push(place, opcode, [register, Operand::Address(Some(memory), 0)]);
-        }
+        self.receive(loads, place);
         self.body.statements.push(Statement::Close);
+        Ok(())
     }
 
     /// Replaces the name of a vector register by the list of its elements.
@@ -276,68 +230,6 @@ impl<'t> Expansion<'_, 't> {
         Some((kind, opcode, *sum))
     }
 
-    /// Returns the signature of a call if it passes a register or a constant, or returns to a register.
-    fn passed(&self, operands: &[Operand<'t>]) -> Option<Signature<'t>> {
-        let callee = operands.iter().find_map(|operand| match operand {
-            Operand::Name(name) => Some(name.text),
-            _ => None,
-        })?;
-        let signature = self.signatures.get(callee)?;
-        let direct = |operand: &Operand<'t>| match operand {
-            Operand::List(span) => self.body.get(span).iter().any(|value| self.is_value(value)),
-            _ => false,
-        };
-        operands.iter().any(direct).then(|| signature.clone())
-    }
-
-    /// Whether an argument is a value: no variable of the space `.param`.
-    fn is_value(&self, operand: &Operand<'t>) -> bool {
-        match operand {
-            Operand::Name(name) => !self.scopes.is_variable(name.text),
-            _ => true,
-        }
-    }
-
-    /// Stores the arguments that are values to variables, which take their places in the lists; returns the loads of
-    /// the results.
-    fn pass(
-        &mut self,
-        (results, params): Signature<'t>,
-        operands: &mut [Operand<'t>],
-        place: Place<'t>,
-    ) -> Vec<(&'static str, Operand<'t>, &'t str)> {
-        let mut loads = Vec::new();
-        let mut callee_seen = false;
-        for operand in operands {
-            let span = match operand {
-                Operand::List(span) => span.clone(),
-                Operand::Name(_) => {
-                    callee_seen = true;
-                    continue;
-                }
-                _ => continue,
-            };
-            let (kinds, names) = if callee_seen { (&params, &ADDED) } else { (&results, &RESULTS) };
-            let mut list = self.body.get(&span).to_vec();
-            for ((value, kind), memory) in list.iter_mut().zip(kinds).zip(names) {
-                if !self.is_value(value) {
-                    continue;
-                }
-                let value = std::mem::replace(value, name(memory));
-                let bytes = type_bytes(kind).unwrap_or(4);
-                let variable = Variable::scalar("param", memory, kind, bytes, place.line);
-                self.body.statements.push(Statement::Variable(variable));
-                if callee_seen {
-                    self.push(place, store(kind), [Operand::Address(Some(memory), 0), value]);
-                } else if !matches!(value, Operand::Name(Name { text: "_", .. })) {
-                    loads.push((load(kind), value, *memory));
-                }
-            }
-            *operand = Operand::List(self.span(list));
-        }
-        loads
-    }
-
     fn span(&mut self, operands: Vec<Operand<'t>>) -> Span {
         let start = self.body.operands.len() as u32;
         self.body.operands.extend(operands);
@@ -369,28 +261,4 @@ impl<'t> Place<'t> {
 
 fn name<'t>(text: &'t str) -> Operand<'t> {
     Operand::Name(Name { text, negated: false, offset: 0 })
-}
-
-fn load(kind: &str) -> &'static str {
-    match (kind, type_bytes(kind)) {
-        ("f32", _) => "ld.param.f32",
-        ("f64", _) => "ld.param.f64",
-        (_, Some(1)) => "ld.param.b8",
-        (_, Some(2)) => "ld.param.b16",
-        (_, Some(8)) => "ld.param.b64",
-        (_, Some(16)) => "ld.param.b128",
-        _ => "ld.param.b32",
-    }
-}
-
-fn store(kind: &str) -> &'static str {
-    match (kind, type_bytes(kind)) {
-        ("f32", _) => "st.param.f32",
-        ("f64", _) => "st.param.f64",
-        (_, Some(1)) => "st.param.b8",
-        (_, Some(2)) => "st.param.b16",
-        (_, Some(8)) => "st.param.b64",
-        (_, Some(16)) => "st.param.b128",
-        _ => "st.param.b32",
-    }
 }
