@@ -130,7 +130,9 @@ impl Report {
 
     /// Logs why a call was refused, and returns the code for the program.
     pub fn refusal(&self, attempt: &str, stop: &Stop) -> Code {
-        log::line(&format!("{attempt}: {}", stop.diagnostic().title));
+        let Diagnostic { title, help, .. } = stop.diagnostic();
+        let help = help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+        log::line(&format!("{attempt}: {title}{help}"));
         match stop.code() {
             "out-of-memory" => Code::OUT_OF_MEMORY,
             _ => Code::INVALID_VALUE,

@@ -474,6 +474,35 @@ fn groups() {
     });
 }
 
+#[test]
+fn tiles() {
+    let input: Vec<i32> = (0..256).collect();
+    each("tiles", Memory::Differs, |run| {
+        let (from, to) = (run.buffer("in", &bytes(&input)), run.buffer("out", &[0; 1024]));
+        let report = run.launch("tiles", [1; 3], [256, 1, 1], 0, &[param(from), param(to)]);
+        let expected: Vec<i32> = (0..256).map(|t| t ^ 63).collect();
+        assert_eq!(run.read::<i32>(to, 256), expected, "{}", run.name);
+        report
+    });
+    each("tiles", Memory::Differs, |run| {
+        // NVIDIA's collectives rely on a shuffle to order memory, which the race checker reports.
+        let checks = Checks { race: false, ..Checks::DEFECTS };
+        run.machine = Machine::new(Config { workers: 1, checks, ..Config::default() });
+        let from = run.buffer("in", &bytes(&input));
+        let (pairs, fours) = (run.buffer("pairs", &[0; 64]), run.buffer("fours", &[0; 32]));
+        let report = run.launch("collectives", [1; 3], [256, 1, 1], 0, &[param(from), param(pairs), param(fours)]);
+        for (to, size) in [(pairs, 64), (fours, 128)] {
+            let expected = input.chunks(size).flat_map(|tile| {
+                let (any, all) = (tile.contains(&70), tile.iter().all(|&value| value < 64));
+                [tile.iter().sum(), tile[1], any.into(), all.into()]
+            });
+            let expected: Vec<i32> = expected.collect();
+            assert_eq!(run.read::<i32>(to, expected.len()), expected, "{}", run.name);
+        }
+        report
+    });
+}
+
 /// Returns multiples of a quarter as `f16`, which represents all sums below exactly.
 fn quarter(random: &mut Random) -> (u16, f32) {
     let value = (random.bits() % 17) as f32 / 4.0 - 2.0;

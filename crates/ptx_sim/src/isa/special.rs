@@ -28,9 +28,21 @@ pub enum Special {
     LanemaskGt,
     DynamicSmemSize,
     TotalSmemSize,
+    AggrSmemSize,
     Envreg(u8),
-    ReservedSmem,
+    ReservedSmem(Reserved),
     CurrentGraphExec,
+}
+
+/// What a register `%reserved_smem_offset_*` shows of the shared memory that the system reserves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reserved {
+    /// Its start, and that of its parts 0 and 1.
+    Start,
+    /// The end of what is in use.
+    End,
+    /// Its size.
+    Size,
 }
 
 /// Special registers that change while a thread runs.
@@ -112,12 +124,12 @@ pub fn register(name: &str) -> Option<Register> {
         "lanemask_gt" => Constant(Special::LanemaskGt),
         "dynamic_smem_size" => Constant(Special::DynamicSmemSize),
         "total_smem_size" => Constant(Special::TotalSmemSize),
-        "aggr_smem_size" => Constant(Special::TotalSmemSize),
-        "reserved_smem_offset_begin"
-        | "reserved_smem_offset_end"
-        | "reserved_smem_offset_cap"
-        | "reserved_smem_offset_0"
-        | "reserved_smem_offset_1" => Constant(Special::ReservedSmem),
+        "aggr_smem_size" => Constant(Special::AggrSmemSize),
+        "reserved_smem_offset_begin" | "reserved_smem_offset_0" | "reserved_smem_offset_1" => {
+            Constant(Special::ReservedSmem(Reserved::Start))
+        }
+        "reserved_smem_offset_end" => Constant(Special::ReservedSmem(Reserved::End)),
+        "reserved_smem_offset_cap" => Constant(Special::ReservedSmem(Reserved::Size)),
         "current_graph_exec" => Constant64(Special::CurrentGraphExec),
         "clock" => Changing(Timer::Clock, false),
         "clock_hi" => Changing(Timer::ClockHi, false),

@@ -37,7 +37,7 @@ pub fn check<O: Observer>(
         }
     }
     if space == Space::Shared
-        && low < context.gap.end
+        && low < context.gaps_end
         && let Some(lane) = context.in_gap(addresses, mask, bytes)
     {
         return Err(context.bad_shared(bad(step, part, shape, lane)));

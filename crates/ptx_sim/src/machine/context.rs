@@ -19,8 +19,10 @@ use std::sync::{Arc, Mutex};
 /// State that all workers of a launch share.
 pub struct Context<'a> {
     pub setting: Setting<'a>,
-    /// Addresses of shared memory that belong to no variable: see [`Layout::gap`].
-    pub gap: Range<u64>,
+    /// Addresses of shared memory that belong to nothing: see [`Layout::unused`] and [`Layout::gap`].
+    pub gaps: [Range<u64>; 2],
+    /// The largest end of these.
+    pub gaps_end: u64,
     /// Index of the program among those that the machine has loaded.
     pub module: usize,
     pub entry: u32,
@@ -116,7 +118,8 @@ impl<'a> Context<'a> {
             let id = |lane| thread_id(launch.block, warp, lane);
             std::array::from_fn(|axis| std::array::from_fn(|lane| id(lane)[axis]))
         });
-        let gap = layout.gap();
+        let gaps = [layout.unused(), layout.gap()];
+        let gaps_end = gaps.iter().map(|gap| gap.end).max().unwrap_or(0);
         Self {
             setting: Setting {
                 program,
@@ -125,7 +128,8 @@ impl<'a> Context<'a> {
                 layout,
                 block: launch.block,
             },
-            gap,
+            gaps,
+            gaps_end,
             module: module.number,
             entry,
             flows: module.flows.clone(),
@@ -175,10 +179,11 @@ impl<'a> Context<'a> {
         self.layout.static_bytes + self.dynamic_bytes
     }
 
-    /// Returns the first lane whose bytes lie between static and dynamic shared memory, at least in part.
+    /// Returns the first lane whose bytes lie in a gap of shared memory, at least in part.
     #[cold]
     pub fn in_gap(&self, addresses: &[u64; LANES], mask: u32, bytes: u64) -> Option<usize> {
-        let touches = |start: u64| start < self.gap.end && start.saturating_add(bytes) > self.gap.start;
+        let within = |gap: &Range<u64>, start: u64| start < gap.end && start.saturating_add(bytes) > gap.start;
+        let touches = |start: u64| self.gaps.iter().any(|gap| !gap.is_empty() && within(gap, start));
         let lanes = lanes::select(mask, |lane| touches(addresses[lane]));
         (lanes != 0).then(|| lanes::first(lanes))
     }

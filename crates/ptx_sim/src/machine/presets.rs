@@ -7,7 +7,7 @@ use super::warp::{Split, State, Warp};
 use super::worker::Worker;
 use crate::memory::address;
 use crate::observe::{Observer, Shadow};
-use crate::program::{Preset, Special, Symbol};
+use crate::program::{Preset, RESERVED, RESERVED_IN_USE, Reserved, Special, Symbol};
 use crate::registers::LANES;
 
 /// Adds a frame for `function` with `frame.lanes`, and a split at its first instruction that belongs to `join`.
@@ -151,11 +151,15 @@ fn special_value(context: &Context<'_>, block: [u32; 3], warp: u32, special: Spe
         Special::Gridid => 1,
         Special::DynamicSmemSize => context.dynamic_bytes,
         Special::TotalSmemSize => context.counted_shared(),
+        // A kernel that reads this has no gap.
+        Special::AggrSmemSize => context.shared_bytes,
+        Special::ReservedSmem(Reserved::End) => RESERVED_IN_USE,
+        Special::ReservedSmem(Reserved::Size) => RESERVED,
         // The workspace's address, its upper half first.
         Special::Envreg(1) => context.workspace >> 32,
         Special::Envreg(2) => context.workspace & u64::from(u32::MAX),
-        // No shared memory is reserved, and no kernel is a part of a graph that a device has launched.
-        Special::ReservedSmem | Special::CurrentGraphExec => 0,
+        // The reserved bytes are the first; and no kernel is a part of a graph that a device has launched.
+        Special::ReservedSmem(Reserved::Start) | Special::CurrentGraphExec => 0,
         Special::Tid(_)
         | Special::Laneid
         | Special::LanemaskEq

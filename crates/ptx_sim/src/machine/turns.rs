@@ -56,6 +56,8 @@ impl<O: Observer> Worker<'_, O> {
             printed: String::new(),
             states: self.observer.shadow().fresh(context.shared_bytes),
         };
+        // What the system keeps there counts as written.
+        block.states.defines_start(context.layout.reserved);
         for index in 0..warps {
             let lanes = (context.threads - index * 32).min(32);
             let warp = self.begin_warp(id, index, u32::MAX >> (32 - lanes));

@@ -27,6 +27,12 @@ impl BlockStates {
         Self { shared: vec![state; shared_bytes.div_ceil(4) as usize], ..Self::default() }
     }
 
+    /// Marks the first bytes of shared memory, whole words, as written.
+    pub fn defines_start(&mut self, bytes: u64) {
+        let words = self.shared.len().min((bytes / 4) as usize);
+        self.shared[..words].fill(cells::DEFINED);
+    }
+
     /// Marks bytes of shared memory as written by an asynchronous copy or an mbarrier operation.
     pub fn writes_shared(&mut self, offset: u64, bytes: u32) {
         cells::write(&mut self.shared, offset, bytes, 0);

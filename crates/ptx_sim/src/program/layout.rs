@@ -6,6 +6,9 @@ use std::ops::Range;
 /// Shared memory of one kernel: the variables of the kernel and of the functions that it may call.
 #[derive(Debug)]
 pub struct Layout {
+    /// Bytes at the start that are the system's: cooperative groups keep the state of tiles of several warps there, and
+    /// find them by the registers `%reserved_smem_*`. 0 for a kernel that reads no register which shows them.
+    pub reserved: u64,
     /// Offset of each variable that is used.
     pub offsets: Vec<Option<u64>>,
     /// Bytes of static shared memory, as limits and registers count it.
@@ -21,14 +24,23 @@ pub struct Layout {
 /// Bytes between static and dynamic shared memory: a multiple of all alignments and of the banks.
 const GAP: u64 = 4096;
 
+/// Bytes of shared memory that the system reserves in each block, and those of them that it uses: `%reserved_smem_*` of
+/// an H200.
+pub const RESERVED: u64 = 1024;
+pub const RESERVED_IN_USE: u64 = 288;
+
 impl Layout {
     pub fn of(program: &Program, entry: u32) -> Self {
         let mut offsets = vec![None; program.variables.len()];
-        let mut end = 0_u64;
-        let (mut dynamic_align, mut uses_dynamic, mut reads_size) = (1, false, false);
-        for function in reachable(program, entry).into_iter().filter_map(|index| program.functions.get(index as usize))
-        {
-            reads_size |= function.preset.iter().any(reads_total_size);
+        let functions: Vec<&Function> =
+            reachable(program, entry).into_iter().filter_map(|index| program.functions.get(index as usize)).collect();
+        let reads = |wanted: fn(Special) -> bool| functions.iter().any(|function| reads(function, wanted));
+        let reads_size = reads(|special| matches!(special, Special::TotalSmemSize | Special::AggrSmemSize));
+        let is_reserved = reads(|special| matches!(special, Special::AggrSmemSize | Special::ReservedSmem(_)));
+        let reserved = if is_reserved { RESERVED } else { 0 };
+        let mut end = reserved;
+        let (mut dynamic_align, mut uses_dynamic) = (1, false);
+        for function in functions {
             for index in symbols(function).filter_map(variable) {
                 let Some(variable) = program.variables.get(index as usize) else { continue };
                 if variable.space != Space::Shared || offsets[index as usize].is_some() {
@@ -43,29 +55,39 @@ impl Layout {
                 end = start.saturating_add(variable.size);
             }
         }
-        let static_bytes = end.checked_next_multiple_of(dynamic_align).unwrap_or(u64::MAX);
-        let gap = if uses_dynamic && end > 0 && !reads_size { GAP } else { 0 };
-        let dynamic_start = static_bytes.saturating_add(gap);
+        let static_end = end.checked_next_multiple_of(dynamic_align).unwrap_or(u64::MAX);
+        let gap = if uses_dynamic && end > reserved && !reads_size { GAP } else { 0 };
+        let dynamic_start = static_end.saturating_add(gap);
         for (offset, variable) in offsets.iter_mut().zip(&program.variables) {
             if variable.dynamic && variable.space == Space::Shared {
                 *offset = Some(dynamic_start);
             }
         }
-        Self { offsets, static_bytes, dynamic_start, static_end: end }
+        Self { reserved, offsets, static_bytes: static_end - reserved, dynamic_start, static_end: end }
     }
 
     /// Returns the addresses between static and dynamic shared memory that belong to neither; empty without such a gap.
     pub fn gap(&self) -> Range<u64> {
-        if self.dynamic_start > self.static_bytes { self.static_end..self.dynamic_start } else { 0..0 }
+        if self.dynamic_start > self.reserved + self.static_bytes { self.static_end..self.dynamic_start } else { 0..0 }
     }
 
-    /// The variable of shared memory before or at an address, with its offset and its size.
-    fn at_or_before<'p>(&self, program: &'p Program, address: u64, total: u64) -> Option<(&'p Variable, u64, u64)> {
-        let placed = program.variables.iter().zip(&self.offsets).filter_map(|(variable, offset)| {
+    /// Returns the addresses of the bytes that are reserved and not in use.
+    pub fn unused(&self) -> Range<u64> {
+        RESERVED_IN_USE.min(self.reserved)..self.reserved
+    }
+
+    /// The variables of shared memory, with their offsets and sizes.
+    fn placed<'p>(&self, program: &'p Program, total: u64) -> impl Iterator<Item = (&'p Variable, u64, u64)> {
+        program.variables.iter().zip(&self.offsets).filter_map(move |(variable, offset)| {
             let size = if variable.dynamic { total.saturating_sub((*offset)?) } else { variable.size };
             Some((variable, (*offset)?, size)).filter(|(_, _, size)| *size > 0)
-        });
-        placed.filter(|(_, offset, _)| *offset <= address).max_by_key(|(_, offset, _)| *offset)
+        })
+    }
+
+    /// The variable before or at an address.
+    fn at_or_before<'p>(&self, program: &'p Program, address: u64, total: u64) -> Option<(&'p Variable, u64, u64)> {
+        let before = self.placed(program, total).filter(|(_, offset, _)| *offset <= address);
+        before.max_by_key(|(_, offset, _)| *offset)
     }
 
     /// Returns how far an address of shared memory is from the start of the variable that contains it.
@@ -77,7 +99,13 @@ impl Layout {
     /// Describes an address of shared memory.
     pub fn describe(&self, program: &Program, address: u64, total: u64) -> String {
         let Some((variable, offset, size)) = self.at_or_before(program, address, total) else {
-            return format!("the block has {total} bytes of shared memory");
+            return match self.placed(program, total).min_by_key(|(_, offset, _)| *offset) {
+                Some((first, offset, size)) => {
+                    let name = crate::stop::demangled(&first.name);
+                    format!("{} bytes before `{name}` ({size} bytes)", offset - address)
+                }
+                None => format!("the block has {} bytes of shared memory", total - self.reserved),
+            };
         };
         let dynamic =
             program.variables.iter().zip(&self.offsets).find(|(other, start)| other.dynamic && start.is_some());
@@ -104,15 +132,13 @@ fn variable(symbol: Symbol) -> Option<u32> {
     }
 }
 
-/// Whether the value is `%total_smem_size` or `%aggr_smem_size`.
-fn reads_total_size(preset: &Preset) -> bool {
+/// Whether a function reads such a special register.
+fn reads(function: &Function, wanted: fn(Special) -> bool) -> bool {
     use Preset::{Special32, Special64, SpecialPred};
-    matches!(
-        preset,
-        Special32(_, Special::TotalSmemSize)
-            | Special64(_, Special::TotalSmemSize)
-            | SpecialPred(_, Special::TotalSmemSize)
-    )
+    function.preset.iter().any(|preset| match *preset {
+        Special32(_, special) | Special64(_, special) | SpecialPred(_, special) => wanted(special),
+        _ => false,
+    })
 }
 
 fn symbols(function: &Function) -> impl Iterator<Item = Symbol> {

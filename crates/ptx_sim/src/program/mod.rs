@@ -29,7 +29,7 @@ pub use asynchronous::{Async, Group, Mbarrier, Reduce};
 pub use cooperation::{BarrierKind, BarrierReduce};
 pub(crate) use function::Described;
 pub use function::{Function, Kind, Param, Preset};
-pub(crate) use layout::Layout;
+pub(crate) use layout::{Layout, RESERVED, RESERVED_IN_USE};
 pub use matrix::{Matrix, MatrixKind, RowFormat, Transposed};
 pub use memory::{Access, Address, Atomic};
 pub use op::{Callee, FrameCopy, Guard, Inst, Op};
@@ -44,7 +44,7 @@ pub use warpgroup::{Factor, Product, Warpgroup};
 pub use crate::isa::collective::{Collective, Shuffle};
 pub use crate::isa::matrix::{Element, Form, Fragment, Multiply, Order2, Sparse, Sum};
 pub use crate::isa::memory::{AtomicOperation, Order, Scope, Space};
-pub use crate::isa::special::{Special, Timer};
+pub use crate::isa::special::{Reserved, Special, Timer};
 
 /// A parsed and decoded PTX module, which [`Program::parse`] makes.
 ///

@@ -12,7 +12,7 @@ for source in *.cu; do
         # Products and sums are not fused, so that results are the same everywhere.
         # shellcheck disable=SC2086
         "$NVCC" $NVCC_FLAGS -std=c++17 -fmad=false -arch=compute_$arch -ptx "$source" -o nvcc/$name.sm_$arch.ptx || echo "nvcc: $source"
-        case $name in groups|wmma_gemm|half_math|texture|pipeline) continue ;; esac
+        case $name in groups|tiles|wmma_gemm|half_math|texture|pipeline) continue ;; esac
         "$CLANG" -x cuda --cuda-device-only --cuda-gpu-arch=sm_$arch -nocudainc -nocudalib -Wno-unknown-cuda-version -Xclang -target-feature -Xclang +ptx80 \
             -std=c++17 -O3 -ffp-contract=off -S "$source" -o clang/$name.sm_$arch.ptx || echo "clang: $source"
     done
