@@ -294,6 +294,9 @@ impl<'t> Parser<'t> {
         if self.token.kind == Kind::Word {
             base = Some(self.advance()?.text);
         }
+        if base.is_some() && self.at("-") {
+            return Err(self.error("`+-` for an offset below zero"));
+        }
         let offset = match (base, self.token.kind) {
             (Some(_), _) => self.offset()?,
             (None, Kind::Number) => match self.constant()? {

@@ -25,6 +25,12 @@ const TARGETS: [&str; 15] = [
 fn targets_of_instructions_as_in_ptxas() {
     let mut instructions: Vec<String> = signatures().iter().filter_map(text_of).collect();
     instructions.extend(LIST.lines().map(str::to_string));
+    // Those that make a module wrong here make it wrong for ptxas.
+    let parses = |one: &String| Program::parse(&module(std::slice::from_ref(one), "sm_100a")).is_ok();
+    let (instructions, wrong): (Vec<String>, Vec<String>) = instructions.into_iter().partition(parses);
+    let refused = refused_by_ptxas(&module(&wrong, "sm_100a"), "");
+    let accepted: Vec<&String> = (0..wrong.len()).filter(|i| !refused.contains(i)).map(|i| &wrong[i]).collect();
+    assert!(accepted.is_empty(), "accepted by ptxas alone: {accepted:#?}");
     let newest = module(&instructions, "sm_100a");
     let (ours, theirs) = (refused_here(&newest, ""), refused_by_ptxas(&newest, ""));
     let both: Vec<String> = (0..instructions.len())

@@ -87,6 +87,19 @@ fn operands_are_sums_and_constant_expressions() {
     assert_eq!(computed(HEADER, "", body), [32 + 4 + 96 - 2 + 1000 + 400 - 1]);
 }
 
+/// ptxas has no `-` after the base of an address.
+#[test]
+fn offsets_of_addresses_are_added() {
+    let load = |address: &str| {
+        Program::parse(&format!("{HEADER} .entry k() {{ .reg .b32 r; ld.shared.u32 r, [r{address}]; }}"))
+    };
+    for address in ["+4", "+-4", "+4-8", "+(-4)", "+-(4)"] {
+        assert!(load(address).is_ok(), "{address}");
+    }
+    let error = load("-4").expect_err("an offset that is subtracted");
+    assert!(error.to_string().contains("`+-` for an offset below zero"), "{error}");
+}
+
 #[test]
 fn modifiers_come_in_any_order() {
     let body = "mov.f32 %f1, 0f3F800000; div.ftz.rn.f32 %f2, %f1, 0f40800000; cvt.u32.rzi.f32 %r2, %f1;
