@@ -66,9 +66,14 @@ impl Tensor {
     }
 }
 
+/// The distance of rows in shared memory.
+fn pitch(columns: u32, swizzle: u64) -> u64 {
+    swizzle.max(2 * u64::from(columns))
+}
+
 /// The offset in shared memory of a byte of a row: the row's number changes the place of its chunks of 16 bytes.
 fn place(row: u64, byte: u64, columns: u32, swizzle: u64) -> usize {
-    let at = row * 2 * u64::from(columns) + byte;
+    let at = row * pitch(columns, swizzle) + byte;
     let (line, chunks) = (at / 128, swizzle.max(16) / 16);
     (at ^ ((line % chunks) * 16)) as usize
 }
@@ -99,13 +104,36 @@ fn boxes_arrive_with_zeros_outside_of_the_tensor() {
     }
 }
 
+/// As an H200 does: rows that are shorter than the swizzle is wide are as far apart as the swizzle is wide, the bytes
+/// between them are not written, and only those of the box are announced.
+#[test]
+fn short_rows_of_a_swizzle_lie_apart() {
+    for (columns, swizzle) in [(8, 128), (16, 128), (24, 128), (48, 128), (8, 64), (16, 64), (8, 32)] {
+        let mut tensor = Tensor::new();
+        let map = map(tensor.address, columns, swizzle).encode();
+        let (announced, bytes) = (columns * 2 * ROWS, pitch(columns, swizzle) as u32 * ROWS);
+        let load = text("load").replace("[%bar], %n;", &format!("[%bar], {announced};"));
+        let (report, found) = tensor.load(&load, &map, bytes, 8, 4).unwrap_or_else(|stop| panic!("{stop}"));
+        let codes: Vec<_> = report.findings.iter().map(|found| found.diagnostic.code).collect();
+        assert_eq!(codes, ["uninit-store"], "the bytes between the rows, which nothing has written");
+        let mut wanted = vec![0; bytes as usize];
+        for row in 0..u64::from(ROWS) {
+            for column in 0..u64::from(columns) {
+                let value = ((4 + row) * PITCH + 2 * (8 + column)) as u16;
+                wanted[place(row, 2 * column, columns, swizzle)..][..2].copy_from_slice(&value.to_le_bytes());
+            }
+        }
+        assert_eq!(found, wanted, "{columns} columns, swizzle {swizzle}");
+    }
+}
+
 #[test]
 fn boxes_are_stored_inside_of_the_tensor_only() {
-    for (columns, swizzle) in [(64, 0), (64, 128), (32, 64)] {
+    for (columns, swizzle) in [(64, 0), (64, 128), (32, 64), (24, 128), (8, 64)] {
         let (x, y) = (60u32, 10u32);
         let mut tensor = Tensor::new();
         let map = map(tensor.address, columns, swizzle).encode();
-        let bytes = columns * 2 * ROWS;
+        let bytes = pitch(columns, swizzle) as u32 * ROWS;
         let params = [map.to_vec(), x.to_le_bytes().to_vec(), y.to_le_bytes().to_vec(), bytes.to_le_bytes().to_vec()];
         let report = tensor.launch(&text("store"), &params).unwrap_or_else(|stop| panic!("{stop}"));
         assert!(report.findings.is_empty(), "{}", report.findings[0]);

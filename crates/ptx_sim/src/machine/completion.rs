@@ -143,26 +143,34 @@ fn carry_out<O: Observer>(
         What::Arrive(key) => signal(worker, block, transfer, *key, |found| found.arrive(1, false))?,
         What::Copy { to, bytes, source, reduce, signal: signalled, tile } => {
             let mut data = vec![0; *bytes as usize];
-            match source {
-                Source::Values(values) => data.copy_from_slice(values),
-                Source::Memory(from, kept) => match (from, tile) {
-                    (End::Global(_), Some(tile)) => data = fetch_tile(worker, block, transfer, tile)?,
-                    _ => fetch(worker, block, transfer, *from, &mut data[..*kept as usize])?,
-                },
+            match (source, tile) {
+                (Source::Values(values), _) => data.copy_from_slice(values),
+                (Source::Memory(from, _), Some(tile)) => data = fetch_box(worker, block, transfer, *from, tile)?,
+                (Source::Memory(from, kept), None) => {
+                    fetch(worker, block, transfer, *from, &mut data[..*kept as usize])?;
+                }
             }
             match (to, tile) {
                 (End::Global(_), Some(tile)) => {
-                    let data = tile.unswizzled(&data);
                     for (offset, address, bytes) in tile.rows() {
                         let row = data[offset as usize..][..bytes as usize].to_vec();
                         deliver(worker, block, transfer, End::Global(address), row, *reduce)?;
                     }
                 }
-                _ => deliver(worker, block, transfer, *to, data, *reduce)?,
+                (End::Shared(key), Some(tile)) if tile.has_gaps() => {
+                    for (chunk, offset) in data.chunks(16).zip(tile.places()) {
+                        let to = End::Shared(Key { offset, ..*key });
+                        deliver(worker, block, transfer, to, chunk.to_vec(), *reduce)?;
+                    }
+                }
+                (End::Shared(_), Some(tile)) => {
+                    deliver(worker, block, transfer, *to, tile.swizzled(&data), *reduce)?;
+                }
+                (_, None) => deliver(worker, block, transfer, *to, data, *reduce)?,
             }
             unmark(worker, block, transfer);
             if let Some(key) = *signalled {
-                let bytes = i64::from(*bytes);
+                let bytes = tile.as_ref().map_or(i64::from(*bytes), |tile| tile.map.box_bytes() as i64);
                 signal(worker, block, transfer, key, |found| found.expect(-bytes))?;
             }
         }
@@ -208,19 +216,33 @@ fn unmark<O: Observer>(worker: &mut Worker<'_, O>, block: &mut Block<O::Block>, 
     }
 }
 
-/// Reads a box of a tensor, in its order in shared memory.
-fn fetch_tile<O: Observer>(
+/// Reads the rows of a box of a tensor, one after the other, from the tensor or from shared memory.
+fn fetch_box<O: Observer>(
     worker: &mut Worker<'_, O>,
     block: &mut Block<O::Block>,
     transfer: &Transfer,
+    from: End,
     tile: &Tile,
 ) -> Result<Vec<u8>, Stop> {
     let mut data = tile.filled();
-    for (offset, address, bytes) in tile.rows() {
-        let row = &mut data[offset as usize..][..bytes as usize];
-        fetch(worker, block, transfer, End::Global(address), row)?;
+    match from {
+        End::Global(_) => {
+            for (offset, address, bytes) in tile.rows() {
+                let row = &mut data[offset as usize..][..bytes as usize];
+                fetch(worker, block, transfer, End::Global(address), row)?;
+            }
+        }
+        End::Shared(key) if tile.has_gaps() => {
+            for (chunk, offset) in data.chunks_mut(16).zip(tile.places()) {
+                fetch(worker, block, transfer, End::Shared(Key { offset, ..key }), chunk)?;
+            }
+        }
+        End::Shared(_) => {
+            fetch(worker, block, transfer, from, &mut data)?;
+            data = tile.unswizzled(&data);
+        }
     }
-    Ok(tile.swizzled(&data))
+    Ok(data)
 }
 
 /// Reads the current contents of a copy's source.

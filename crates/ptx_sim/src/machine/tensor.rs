@@ -13,7 +13,7 @@ use crate::memory::address;
 use crate::observe::{AccessKind, Observer};
 use crate::program::{Async, Group, Reduce, Space};
 use crate::registers::LANES;
-use crate::stop::{Diagnostic, Stop, StopKind};
+use crate::stop::{Diagnostic, Stop};
 use crate::tensor::{BYTES, Fields, RANK, TensorMap};
 use std::sync::Arc;
 
@@ -42,15 +42,10 @@ pub fn issue<O: Observer>(step: &mut Step<'_, '_, O>, op: &Async) -> Result<(), 
         let ranks = multicast.map(|slot| frame.w32[slot as usize][lane]);
         let map = read(step, who, address, coordinates.len())?;
         tensor_maps::require_fence(step, lane, address);
-        let bytes = map.box_bytes();
+        let bytes = map.shared_bytes();
         let kind = if signal.is_some() { AccessKind::Store } else { AccessKind::Load };
         let wanted = Wanted { kind, address: target, bytes, align: ALIGN };
         let key = cluster::shared_end(step.worker, step.block, who, wanted)?;
-        let row = u64::from(map.block[0]) * map.element.bytes();
-        if map.swizzle != 1 && (row != 16 * map.swizzle || !key.offset.is_multiple_of(row)) {
-            let title = format!("a swizzle of {} bytes for rows of {row} bytes is not simulated", 16 * map.swizzle);
-            return Err(step.context().stop(StopKind::Unsupported, who, Diagnostic::new("unsupported", title)));
-        }
         let reduce = match reduce {
             None => None,
             Some(operation) => match bitwise(map.element.bytes(), combine(*operation, map.element.name()), |kind| {

@@ -31,7 +31,17 @@ impl Tile {
             .collect()
     }
 
-    /// Orders the chunks of 16 bytes of a box as in shared memory.
+    /// Whether bytes between the rows in shared memory belong to none of them.
+    pub fn has_gaps(&self) -> bool {
+        self.map.pitch() != self.map.row_bytes()
+    }
+
+    /// Returns the offset in shared memory of each chunk of 16 bytes of the box.
+    pub fn places(&self) -> impl Iterator<Item = u64> {
+        (0..(self.map.box_bytes() / 16) as usize).map(|chunk| self.shared + self.place(chunk) as u64)
+    }
+
+    /// Orders the chunks of a box without gaps as in shared memory.
     pub fn swizzled(&self, rows: &[u8]) -> Vec<u8> {
         let mut found = vec![0; rows.len()];
         for (at, chunk) in rows.chunks(16).enumerate() {
@@ -46,6 +56,7 @@ impl Tile {
     }
 
     fn place(&self, chunk: usize) -> usize {
-        (swizzled(self.shared + 16 * chunk as u64, self.map.swizzle) - self.shared) as usize
+        let (row, column) = (16 * chunk as u64 / self.map.row_bytes(), 16 * chunk as u64 % self.map.row_bytes());
+        (swizzled(self.shared + row * self.map.pitch() + column, self.map.swizzle) - self.shared) as usize
     }
 }

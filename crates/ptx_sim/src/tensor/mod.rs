@@ -208,9 +208,25 @@ impl TensorMap {
         )
     }
 
-    /// Returns the number of bytes of a box in shared memory.
+    /// Returns the number of bytes of a box.
     pub(crate) fn box_bytes(&self) -> u64 {
         self.counts().iter().product::<u64>() * self.element.bytes()
+    }
+
+    /// Returns the number of bytes of a row of the box.
+    pub(crate) fn row_bytes(&self) -> u64 {
+        u64::from(self.block[0]) * self.element.bytes()
+    }
+
+    /// Returns the distance of two rows of the box in shared memory: swizzled rows are as far apart as the swizzle is
+    /// wide, also where they are shorter. (Observed on an H200.)
+    pub(crate) fn pitch(&self) -> u64 {
+        if self.swizzle > 1 { 16 * self.swizzle } else { self.row_bytes() }
+    }
+
+    /// Returns the number of bytes of shared memory from the first row of a box to the end of the last.
+    pub(crate) fn shared_bytes(&self) -> u64 {
+        self.counts()[1..].iter().product::<u64>() * self.pitch()
     }
 
     /// Calls `row` for each contiguous row of the box at `start` that has elements of the tensor: offset in the box,
