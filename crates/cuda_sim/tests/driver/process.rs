@@ -164,3 +164,22 @@ fn what_is_missing_is_logged() {
     let expected = names.map(|name| format!("cuda_sim: {name} is not supported"));
     assert_eq!(log.lines().collect::<Vec<_>>(), expected);
 }
+
+/// A launch that the simulator refuses is logged with what to do instead.
+#[test]
+fn a_launch_from_a_kernel_is_explained() {
+    let path = format!("{}/nested-{}.log", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    if is_program() {
+        begin();
+        let text = ".version 8.0\n.target sm_90\n.address_size 64\n.extern .func __cudaCDP2LaunchDeviceV2();\n\
+                    .visible .entry parent() { call.uni __cudaCDP2LaunchDeviceV2, (); ret; }";
+        let (mut module, text) = (0, CString::new(text).expect("text"));
+        ok(unsafe { cuModuleLoadData(&mut module, text.as_ptr().cast()) });
+        assert_ne!(launch(function(module, "parent"), 0, &[]), 0);
+        return;
+    }
+    program("process::a_launch_from_a_kernel_is_explained", &[("RUSTWARP_SIM_LOG", &path)]);
+    let log = std::fs::read_to_string(&path).expect("a log");
+    assert!(log.contains("`__cudaCDP2LaunchDeviceV2` is not defined; it launches a kernel from a kernel"), "{log}");
+    assert!(log.contains("launch that kernel from the host"), "{log}");
+}
