@@ -14,7 +14,7 @@ use rustwarp::scan::Kind;
 use rustwarp::{Device, Error, Module, Tuning};
 use test_operators::{Sample, Summary};
 
-/// Lengths around those of warps and chunks, and a prime above the tiles of all sizes.
+/// Lengths around those of warps and chunks, and a prime above the tiles of values of four bytes and more.
 const LENGTHS: [usize; 9] = [0, 1, 31, 32, 33, 255, 257, 1025, 4099];
 
 /// The simulator with every checker on, and the kernels.
@@ -135,14 +135,15 @@ where
     K::Value: Sample,
 {
     let device = module.device();
-    let longest = LENGTHS[LENGTHS.len() - 1];
+    // Several tiles of values of every size.
+    let longest = 2 * best::tile(best::any_rows(size_of::<K::Value>()), size_of::<K::Value>()) as usize + 4099;
     let values = samples::<K::Value>(longest);
     // Runs of one length, of growing lengths whose keys come again, and a single one; keys differ in their last byte.
     let (one, other) = (K::Key::zeroed(), key_of_last_byte::<K::Key>());
     let of_length = |length: usize| (0..longest).map(|i| [one, other][i / length % 2]).collect::<Vec<_>>();
     let growing = (0..longest).map(|i| [one, other][(2 * i).isqrt() % 2]).collect();
     for keys in [of_length(1), of_length(3), of_length(1500), growing, of_length(longest)] {
-        for n in LENGTHS {
+        for n in LENGTHS.into_iter().chain([longest]) {
             let expected = scans_of_runs::<K::Operator, _>(&keys[..n], &values[..n]);
             for (kind, expected) in [Kind::Inclusive, Kind::Exclusive].into_iter().zip(expected) {
                 let what = format!("{} of {n}, {kind:?}", std::any::type_name::<K>());
@@ -219,7 +220,7 @@ tests! {
     scan: scan_line16 scan_line32 scan_text scan_matrix32 scan_long_text scan_matrix64 scan_summary scan_bytes1
         scan_bytes3 scan_halves3 scan_words3 scan_words5 scan_longs3 scan_words8 scan_words12 scan_words16;
     by_key: by_key_line16 by_key_line32 by_key_text by_key_matrix32 by_key_bytes1 by_key_bytes3 by_key_longs3
-        by_key_words16;
+        by_key_words16 by_key_of_16_bytes;
     segmented: segmented_line16 segmented_line32 segmented_text segmented_matrix32 segmented_long_text
         segmented_matrix64 segmented_summary segmented_bytes1 segmented_bytes3 segmented_halves3 segmented_words3
         segmented_words5 segmented_longs3 segmented_words8;

@@ -1,15 +1,16 @@
 //! Scans, and scans by key, by persistent blocks with bulk copies, which large inputs get: on the simulator, with all
 //! checks, the bits are those of the kernel with a block for each tile, which takes inputs that do not start on 16
-//! bytes.
+//! bytes. And scans by key of memory that begins anywhere.
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
 use kernels_gpu::scan::best::ring::LARGE;
-use rustwarp::Device;
+use kernels_gpu::scan_by_key::best::SMALL;
 use rustwarp::backend::{Checkers, Checks, Choice, Handle, open};
 use rustwarp::element::Element;
 use rustwarp::reduce::{Max, Op, Sum};
 use rustwarp::scan::{Kind, Plan};
 use rustwarp::scan_by_key::{self, Key};
+use rustwarp::{Buffer, Device, Error, Result};
 
 /// The simulator with every checker on.
 fn device() -> Device {
@@ -49,25 +50,64 @@ fn scans<O: Op<T>, T: Element>(values: &[T], kind: Kind) {
     });
 }
 
-/// Scans `values` by one plan in the runs of `keys`, and compares with a loop.
-fn scans_by_key<K: Key + PartialEq>(keys: &[K], values: &[u64]) {
+/// Scans `values` by one plan in the runs of `keys`, and compares the sums with those of a loop, within their bound.
+fn sums_by_key<K: Key + PartialEq, T: Element>(keys: &[K], values: &[T], kind: Kind) {
     let device = &device();
     let memory = device.upload(&[&keys[..1], keys].concat()).expect("memory");
     let whole = device.upload(keys).expect("memory");
     let values_of = device.upload(values).expect("memory");
-    let plan = scan_by_key::Plan::<Sum, K, u64>::new(device, values.len(), Kind::Inclusive).expect("a plan");
+    let plan = scan_by_key::Plan::<Sum, K, T>::with_ring_from(device, values.len(), kind, 0).expect("a plan");
     let scanned = same_bits(device, |shifted| {
         let keys = if shifted { memory.view(1..) } else { whole.view(..) }.expect("a part");
-        let mut output = device.uninit::<u64>(values.len()).expect("memory");
+        let mut output = device.uninit::<T>(values.len()).expect("memory");
         let threads = plan.prepare(keys, &values_of, &output).expect("a launch").shape().threads();
         plan.launch(keys, &values_of, &mut output).expect("a run");
         (threads, output.download().expect("a scan"))
     });
-    let mut sum = 0_u64;
-    for (i, (&value, scanned)) in values.iter().zip(scanned).enumerate() {
-        sum = if i > 0 && keys[i] == keys[i - 1] { sum.wrapping_add(value) } else { value };
-        assert_eq!(scanned, sum, "element {i}");
+    let epsilon = if size_of::<T>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    let (mut sum, mut magnitude) = (0.0, 0.0);
+    for (i, (value, scanned)) in values.iter().zip(scanned).enumerate() {
+        if i > 0 && keys[i] != keys[i - 1] {
+            (sum, magnitude) = (0.0, 0.0);
+        }
+        let before = sum;
+        sum += value.to_f64();
+        magnitude += value.to_f64().abs();
+        let expected = if kind == Kind::Inclusive { sum } else { before };
+        let bound = plan.depth() as f64 * epsilon * magnitude;
+        assert!((scanned.to_f64() - expected).abs() <= bound, "element {i}: {scanned:?}, not {expected}");
     }
+}
+
+/// Elements of a tile of a scan by key.
+const TILE: usize = 4096;
+
+const _: () = assert!(300 * TILE as u64 * 4 > SMALL);
+
+/// Elements where runs begin: groups of 32 tiles that end with a run's start or begin with one, one that has a start in
+/// its midst, several without any, and then any number of tiles apart.
+fn heads(n: usize) -> Vec<bool> {
+    let mut heads = vec![false; n];
+    for at in [31 * TILE, 32 * TILE, 63 * TILE, 64 * TILE - 1, 95 * TILE + 2000] {
+        heads[at] = true;
+    }
+    let (mut at, mut random) = (200 * TILE, 1_u64);
+    while at < n {
+        heads[at] = true;
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        // Short runs, and others of up to 70 tiles.
+        at += 1 + (random >> 33) as usize % if random >> 63 == 0 { 5000 } else { 70 * TILE };
+    }
+    heads
+}
+
+/// Keys of these runs: 0 and 1 in turn, times `unit`.
+fn keys<K>(heads: &[bool], unit: impl Fn(u32) -> K) -> Vec<K> {
+    let runs = heads.iter().scan(0, |run, &head| {
+        *run ^= u32::from(head);
+        Some(*run)
+    });
+    runs.map(unit).collect()
 }
 
 fn numbers(n: usize) -> impl Iterator<Item = f32> {
@@ -86,13 +126,66 @@ fn exclusive_maxima_of_wide_elements() {
     scans::<Max, f64>(&values, Kind::Exclusive);
 }
 
-/// Runs that end anywhere in tiles, one over several groups of tiles, and a ragged end.
 #[test]
-fn runs_of_all_lengths_by_short_and_long_keys() {
-    let n = scan_by_key::LARGE as usize / 8 + 12_345;
-    let values: Vec<u64> = (0..n as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 3).collect();
-    let keys: Vec<i32> = (0..n).map(|i| if i < n / 2 { (2 * i).isqrt() as i32 % 3 - 1 } else { 7 }).collect();
-    scans_by_key(&keys, &values);
-    let long: Vec<u64> = keys.iter().map(|&key| (key as u64) << 32).collect();
-    scans_by_key(&long, &values);
+fn runs_of_narrow_values_by_short_keys() {
+    let values: Vec<f32> = numbers(300 * TILE + 12_345).collect();
+    sums_by_key(&keys(&heads(values.len()), |run| run as i32), &values, Kind::Inclusive);
+}
+
+#[test]
+fn runs_of_narrow_values_by_long_keys() {
+    let values: Vec<f32> = numbers(300 * TILE).collect();
+    sums_by_key(&keys(&heads(values.len()), |run| u64::from(run) << 32), &values, Kind::Exclusive);
+}
+
+#[test]
+fn runs_of_wide_values_by_short_keys() {
+    let values: Vec<f64> = numbers(300 * TILE + 12_345).map(f64::from).collect();
+    sums_by_key(&keys(&heads(values.len()), |run| run), &values, Kind::Inclusive);
+}
+
+/// Keys, values and results that begin on any element, in tiles of one row and of several, and in a part of one.
+#[test]
+fn scans_by_key() {
+    let device = device();
+    for n in [0_usize, 1, 1009, 5000, 140_001] {
+        let keys: Vec<u64> = (0..n as u64 + 1).map(|i| (2 * i).isqrt() % 3).collect();
+        let values: Vec<f32> = (0..n as u64 + 1).map(|i| (i * i % 97) as f32).collect();
+        let (x, y) = (device.upload(&keys).expect("memory"), device.upload(&values).expect("memory"));
+        let mut output = device.uninit::<f32>(n + 1).expect("memory");
+        for offsets in 0..8 {
+            let [of_keys, of_values, of_output] = [0, 1, 2].map(|bit| offsets >> bit & 1);
+            let (keys, values) = (&keys[of_keys..of_keys + n], &values[of_values..of_values + n]);
+            let mut sum = 0.0;
+            let before = (0..n).map(|i| {
+                sum = if i > 0 && keys[i] == keys[i - 1] { sum + values[i - 1] } else { 0.0 };
+                sum
+            });
+            let before: Vec<f32> = before.collect();
+            let (part_of_keys, part) = (x.view(of_keys..of_keys + n), y.view(of_values..of_values + n));
+            let to = output.view_mut(of_output..of_output + n).expect("a part");
+            scan_by_key::sums_into(part_of_keys.expect("a part"), part.expect("a part"), Kind::Exclusive, to)
+                .expect("a launch");
+            let found = output.view(of_output..of_output + n).and_then(|sums| sums.download()).expect("sums");
+            assert!(found == before, "{n} elements, offsets {of_keys} {of_values} {of_output}");
+        }
+    }
+    let keys = device.upload(&[1_i32, 1, -1, -1, 1]).expect("memory");
+    let x = device.upload(&[3, 1, 4, 9, 5]).expect("memory");
+    let of = |y: Result<Buffer<i32>>| y.and_then(|y| y.download()).expect("a scan");
+    assert_eq!(of(device.inclusive_scan_by_key(&keys, &x)), [3, 4, 4, 13, 5]);
+    assert_eq!(of(device.scan_maxima_by_key(&keys, &x, Kind::Inclusive)), [3, 3, 4, 9, 5]);
+    assert_eq!(of(device.scan_minima_by_key(&keys, &x, Kind::Exclusive)), [i32::MAX, 3, i32::MAX, 4, i32::MAX]);
+
+    let short = device.upload(&[1_i32]).expect("memory");
+    assert!(matches!(device.inclusive_scan_by_key(&short, &x), Err(Error::Mismatch(_))));
+    let plan = scan_by_key::Plan::<Sum, i32, i32>::new(&device, 5, Kind::Inclusive).expect("a plan");
+    assert!(matches!(plan.prepare(&keys, &x, &keys), Err(Error::Mismatch(_))), "the output is the keys");
+    let elsewhere = Device::sim().and_then(|other| other.upload(&[1_i32; 5])).expect("memory");
+    assert!(matches!(device.inclusive_scan_by_key(&elsewhere, &x), Err(Error::OtherDevice { .. })));
+    assert!(matches!(device.exclusive_scan_by_key(&keys, &elsewhere), Err(Error::OtherDevice { .. })));
+    let findings = device.backend().observed().expect("a simulator").findings;
+    assert!(findings.is_empty(), "{}", findings[0].text);
+    let none = scan_by_key::Plan::<Sum, u32, f32>::new(&device, 0, Kind::Inclusive).expect("a plan");
+    assert_eq!(none.depth(), 0);
 }

@@ -15,8 +15,8 @@
 //! - One module per family, each with plain functions over buffers: [`mod@vecadd`], [`mod@dot`], [`mod@reduce`],
 //!   [`reproducible`], [`mod@exact_sum`], [`bits`], [`moments`], [`mod@segreduce`], [`mod@scan`], [`scan_by_key`],
 //!   [`mod@histogram`], [`mod@transpose`], [`mod@matvec`], [`mod@matmul`], [`mod@mixed_matmul`], [`emulated`],
-//!   [`accuracy`], [`mod@conv1d`], [`mod@conv2d`]. Matrices are row-major. A function that returns a value waits for it; one that
-//!   returns a buffer starts the work that writes it, and `…_into` writes to memory of the caller.
+//!   [`accuracy`], [`mod@conv1d`], [`mod@conv2d`]. Matrices are row-major. A function that returns a value waits for
+//!   it; one that returns a buffer starts the work that writes it, and `…_into` writes to memory of the caller.
 //! - Each of these modules has a `Plan`, which chooses kernel and launch configuration and allocates scratch memory
 //!   once; it can be launched any number of times into memory of the caller, without further allocations. The functions
 //!   make a plan and launch it once.

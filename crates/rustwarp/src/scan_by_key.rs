@@ -20,6 +20,8 @@
 //! - *Error bound*: a float sum differs from the exact one by at most `d * epsilon * sum of |x|` over the elements of
 //!   its run up to it, where `d` is [`Plan::depth`]; maxima and minima are exact.
 //! - *Determinism*: the same bits on every run on every device.
+//! - *Choice*: a block for each tile; for large inputs on GPUs of compute capability 9.0 persistent blocks with bulk
+//!   copies, which add in the same order, but not for maxima and minima of f64.
 //! - *Source*: J. T. Schwartz, "Ultracomputers" (1980); S. Sengupta, M. Harris and M. Garland, "Efficient Parallel Scan
 //!   Algorithms for GPUs" (2008); look-back as in [`scan`](mod@crate::scan). The kernel is
 //!   `kernels_gpu::scan_by_key::best`.
@@ -37,11 +39,8 @@ use bytemuck::Pod;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::scan::best::ring;
 use kernels_gpu::scan_by_key::best;
+use std::any::TypeId;
 use std::marker::PhantomData;
-
-/// Bytes of values from which persistent blocks scan, on GPUs that have the kernel.
-#[doc(hidden)]
-pub use kernels_gpu::scan_by_key::best::LARGE;
 
 /// Types of keys: `u32 i32 u64 i64`.
 pub trait Key: Pod + sealed::Key {}
@@ -185,16 +184,24 @@ impl<O: Op<T>, K: Key, T: Element, H: Handle> Plan<O, K, T, H> {
     /// [`Error::Argument`](crate::Error::Argument) for more elements than a grid can take, and if the device has less
     /// memory free.
     pub fn new(device: &H, n: usize, kind: Kind) -> Result<Self> {
+        Self::with_ring_from(device, n, kind, best::LARGE)
+    }
+
+    /// The same, with persistent blocks from this many bytes of values on: tests have shorter inputs.
+    #[doc(hidden)]
+    pub fn with_ring_from(device: &H, n: usize, kind: Kind, bytes: u64) -> Result<Self> {
         let config = Config::new::<T>(n as u64)?;
         let state = Memory::zeros(device.clone(), config.words as usize, "state")?;
-        let large = (n * size_of::<T>()) as u64 >= best::LARGE;
+        // A ring scans each tile twice, and a maximum of f64 is nine instructions.
+        let suits = size_of::<T>() == 4 || !T::DTYPE.is_float() || TypeId::of::<O>() == TypeId::of::<Sum>();
+        let large = suits && (n * size_of::<T>()) as u64 >= bytes;
         let persistent = if large { persistent(device.backend().info(), Self::SHARED, config.grid) } else { 0 };
         Ok(Self { n, kind, config, persistent, state, operation: PhantomData })
     }
 
     /// Largest number of additions in a chain from an element to a result.
     pub fn depth(&self) -> u64 {
-        longest_chain::<T>(self.config.grid.into(), self.config.rows)
+        if self.config.grid == 0 { 0 } else { longest_chain::<T>(self.config.grid.into(), self.config.rows) }
     }
 
     /// The launch that writes the scan of the values to the output. Without elements it does nothing.
@@ -278,8 +285,8 @@ impl Config {
     }
 }
 
-/// The three kernels: for inputs of at most [`best::SMALL`] bytes, for others, and for persistent blocks. It is public for the ladders, which
-/// list their entries.
+/// The three kernels: for at most [`best::SMALL`] bytes of values, for more, and for persistent blocks. It is public
+/// for the ladders, which list their entries.
 #[doc(hidden)]
 pub fn calls<'a, O: Op<T>, K: Key, T: Element>(
     keys: Slice<'a, K>,
@@ -330,5 +337,35 @@ impl Device {
         let values = values.into();
         values.require_on(self, "the values")?;
         scan::<Sum, K, T>(keys.into(), values, Kind::Exclusive)
+    }
+
+    /// Running [`maxima`] of each run of equal keys.
+    ///
+    /// # Errors
+    /// Those of [`Device::inclusive_scan_by_key`].
+    pub fn scan_maxima_by_key<'a, K: Key, T: Element>(
+        &self,
+        keys: impl Into<View<'a, K>>,
+        values: impl Into<View<'a, T>>,
+        kind: Kind,
+    ) -> Result<Buffer<T>> {
+        let values = values.into();
+        values.require_on(self, "the values")?;
+        scan::<Max, K, T>(keys.into(), values, kind)
+    }
+
+    /// Running [`minima`] of each run of equal keys.
+    ///
+    /// # Errors
+    /// Those of [`Device::inclusive_scan_by_key`].
+    pub fn scan_minima_by_key<'a, K: Key, T: Element>(
+        &self,
+        keys: impl Into<View<'a, K>>,
+        values: impl Into<View<'a, T>>,
+        kind: Kind,
+    ) -> Result<Buffer<T>> {
+        let values = values.into();
+        values.require_on(self, "the values")?;
+        scan::<Min, K, T>(keys.into(), values, kind)
     }
 }

@@ -3,8 +3,8 @@
 //! A crate of kernels implements [`Operator`] for a type of its own, over values of its own (`#[repr(C)]`, `Pod`), and
 //! declares the kernels that it needs with [`reduce_kernel!`](crate::reduce_kernel),
 //! [`scan_kernel!`](crate::scan_kernel), [`scan_by_key_kernel!`](crate::scan_by_key_kernel),
-//! [`segmented_reduce_kernel!`](crate::segmented_reduce_kernel) and [`transform_kernel!`](crate::transform_kernel). They are instances of the same functions as the `best` rungs. On the
-//! host, `rustwarp::operators` launches them.
+//! [`segmented_reduce_kernel!`](crate::segmented_reduce_kernel) and [`transform_kernel!`](crate::transform_kernel).
+//! They are instances of the same functions as the `best` rungs. On the host, `rustwarp::operators` launches them.
 //!
 //! ```
 //! use bytemuck::{Pod, Zeroable};

@@ -6,7 +6,8 @@
 //! - Keys are compared as they arrive, and become a bit for each element. A row is scanned by shuffles of values alone:
 //!   a ballot tells each lane how far below it the last head is.
 //! - A tile with a head publishes its total as a prefix at once, since nothing before it counts; look-back ends there.
-//! - Tiles have 4096 elements of any size, since keys need room, too.
+//! - Large inputs of numbers have tiles of 4096 elements, of 4 or of 8 bytes: shorter ones do not hide look-back, and
+//!   keys need room, too.
 //!
 //! Sources: [`scan::best`](crate::scan::best)'s; S. Sengupta, M. Harris and M. Garland, "Efficient Parallel Scan
 //! Algorithms for GPUs" (2008), for the distance to the last head in a warp.
@@ -29,7 +30,7 @@ pub use crate::scan::best::{BLOCK, state_words, tile};
 pub const IDEA: &str = "one pass: keys become bits, rows scanned in place, look-back ends at a run's head";
 
 /// 16-byte chunks of values per thread, for values of this size and inputs that occupy all multiprocessors: 4096
-/// elements in a tile. (H200, 2^28 f32: 3.75 TB/s, CUB 3.5 3.04. Shorter tiles of f64 do not hide look-back: 2.7 TB/s
+/// elements in a tile. (H200, 2^28 f32: 3.7 TB/s, CUB 3.5 3.0. Shorter tiles of f64 do not hide look-back: 2.7 TB/s
 /// with 2048 elements.)
 pub const fn rows(bytes: usize) -> usize {
     if bytes == 8 { 8 } else { 4 }
@@ -44,15 +45,23 @@ pub const FEW_ROWS: usize = 1;
 /// Largest input, in bytes of values, for which a thread has [`FEW_ROWS`] chunks.
 pub const SMALL: u64 = 1 << 19;
 
-/// Bytes of values from which persistent blocks are faster.
-pub const LARGE: u64 = 16 << 20;
+/// Bytes of values from which persistent blocks are faster, but for maxima and minima of f64. (H200, us for a block for
+/// each tile and for persistent ones: f32 of 32 MiB 39.3 and 41.2, of 64 MiB 68.3 and 68.2, of 256 MiB 238 and 230; f64
+/// of 32 MiB 36.6 and 37.2, of 64 MiB 63.6 and 58.7; maxima of f64 of 512 MiB 701 and 1036.)
+pub const LARGE: u64 = 64 << 20;
 
-/// Blocks that share a multiprocessor: three, unless a thread has more than fits registers then.
+/// Blocks that share a multiprocessor: three, unless a thread has more than fits registers then. For other GPUs ptxas
+/// needs more registers than for sm_90.
 pub const fn blocks_per_sm(bytes: usize, chunks: usize) -> u32 {
-    if chunks == MANY && bytes == 8 { 2 } else { 3 }
+    match chunks == MANY && rows(bytes) == 8 {
+        true if cfg!(target_feature = "sm_90") => 2,
+        true => 1,
+        false => 3,
+    }
 }
 
-/// Scans each run of equal keys, in tiles of one row (`R` = 1) or of [`rows()`]. `exclusive` is 0 or 1. The result is the same in every run.
+/// Scans each run of equal keys, in tiles of one row (`R` = 1) or of [`rows()`]. `exclusive` is 0 or 1. The result is
+/// the same in every run.
 ///
 /// # Safety
 /// [`BLOCK`] threads, one block per tile; there are as many keys as values; `output` has as many elements and does not
@@ -125,7 +134,9 @@ pub const fn shared(value: usize, key: usize) -> u32 {
 /// Rows of a tile of values of this size, for operators, keys and values of other crates.
 pub const fn any_rows(bytes: usize) -> usize {
     let most = most_rows(bytes * width(bytes));
-    if most > 4 { 4 } else { most }
+    let rows = if most > 4 { 4 } else { most };
+    assert!(rows * width(bytes) <= u64::BITS as usize, "a thread's heads are the bits of a word");
+    rows
 }
 
 /// Scans each run by any operator, in tiles of [`any_rows`].

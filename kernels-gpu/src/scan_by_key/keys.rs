@@ -25,7 +25,7 @@ impl<K: Pod + PartialEq> Runs for Keys<'_, K> {
     }
 
     #[inline(always)]
-    unsafe fn heads<const W: usize, const R: usize>(self, first: usize, whole: bool) -> [u32; R] {
+    unsafe fn heads<const W: usize, const R: usize>(self, first: usize, whole: bool) -> u64 {
         let lane = warp::lane_id() as usize;
         // The key before the part goes around by way of the last lane.
         let before = if lane == WARP as usize - 1 { self.0.get(first.wrapping_sub(1)) } else { None };
@@ -43,7 +43,9 @@ impl<K: Pod + PartialEq> Runs for Keys<'_, K> {
 
     #[inline(always)]
     unsafe fn copy(self, to: SharedAddress, first: usize, elements: u32, barrier: Mbarrier) {
-        // SAFETY: the caller upholds this function's contract; before a tile but the first are a tile's keys.
+        const { assert!(AHEAD.is_multiple_of(size_of::<K>()), "keys before a tile lie on boundaries of their size") };
+        // SAFETY: the caller upholds this function's contract; every tile but the first has the keys of another
+        // one before it.
         unsafe {
             let from = self.0.as_ptr().add(first).cast::<u8>();
             let bytes = self.copied(first, elements);
@@ -66,7 +68,7 @@ impl<K: Pod + PartialEq> Runs for Keys<'_, K> {
         stage: *const u8,
         first: usize,
         place: usize,
-    ) -> [u32; R] {
+    ) -> u64 {
         let lane = warp::lane_id();
         // SAFETY: the tile's keys are in the stage, behind those of the tile before if there is one.
         unsafe {
@@ -79,7 +81,7 @@ impl<K: Pod + PartialEq> Runs for Keys<'_, K> {
 }
 
 impl<K: Pod> Keys<'_, K> {
-    /// Key `at`, or past the end the last one, so that no run begins there.
+    /// Key `at`, or past the end the last one. Heads past the end do not matter: no value there is stored.
     #[inline(always)]
     fn or_last(self, at: usize) -> K {
         let last = self.0.len().wrapping_sub(1);
@@ -117,8 +119,8 @@ unsafe fn load<K: Pod, const W: usize, const R: usize>(first: *const K) -> [[K; 
     })
 }
 
-/// The heads among a thread's chunks. Row `r` of the warp's part has the chunks of all lanes; `before` is the key before
-/// the part, in the last lane, and `starts` says that there is none.
+/// The heads among a thread's chunks. Row `r` of the warp's part has the chunks of all lanes; `before` is the key
+/// before the part, in the last lane, and `starts` says that there is none.
 ///
 /// # Safety
 /// All lanes of the warp call it together.
@@ -127,19 +129,20 @@ unsafe fn heads<K: Pod + PartialEq, const W: usize, const R: usize>(
     keys: &[[K; W]; R],
     before: K,
     starts: bool,
-) -> [u32; R] {
+) -> u64 {
+    const { assert!(size_of::<K>() <= AHEAD, "keys have at most 16 bytes") };
     let lane = warp::lane_id();
-    let mut heads = [0; R];
+    let mut heads = 0;
     unroll!(row < R => {
         // What the last lane passes on to the first is the last key of the row before.
         let row_before = if row == 0 { before } else { keys[row.saturating_sub(1)][const { W - 1 }] };
         let passed = if lane == WARP - 1 { row_before } else { keys[row][const { W - 1 }] };
         // SAFETY: the caller upholds this function's contract.
         let previous = unsafe { shuffle::idx(passed, lane.wrapping_sub(1) % WARP) };
-        heads[row] = of_chunk(&keys[row], previous);
+        heads |= u64::from(of_chunk(&keys[row], previous)).wrapping_shl((row * W) as u32);
     });
     if starts && lane == 0 {
-        heads[0] |= 1;
+        heads |= 1;
     }
     heads
 }

@@ -316,4 +316,5 @@ by_key! {
     by_key_bytes3<Bytes3>(u16, [u8; 3]);
     by_key_longs3<Longs3>([u16; 3], [u64; 3]);
     by_key_words16<Words16>(u64, [u32; 16]);
+    by_key_of_16_bytes<Compose16>([u32; 4], Line16);
 }

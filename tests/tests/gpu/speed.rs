@@ -32,6 +32,7 @@ const CASES: &[Case] = &[
     Case { family: "vecadd", op: "", dtype: Dtype::F32, size: &[1 << 20], settings: &[] },
     Case { family: "vecadd", op: "", dtype: Dtype::F32, size: &[1 << 24], settings: &[] },
     Case { family: "scan", op: "sum", dtype: Dtype::F32, size: &[1 << 22], settings: &[] },
+    Case { family: "scan_by_key", op: "sum", dtype: Dtype::F32, size: &[1 << 22], settings: &[("mix", "uniform")] },
     Case { family: "dot", op: "", dtype: Dtype::F32, size: &[1 << 20], settings: &[] },
     Case { family: "transpose", op: "", dtype: Dtype::F32, size: &[4096, 4096], settings: &[] },
     Case { family: "histogram", op: "", dtype: Dtype::U8, size: &[1 << 24], settings: &[] },

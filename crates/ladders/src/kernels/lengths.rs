@@ -7,14 +7,14 @@ use crate::input::generate::split_mix;
 
 pub(super) const LENGTH: Setting<Number> = Setting {
     name: "length",
-    help: "Mean length of the generated segments",
+    help: "Mean length of the generated segments or runs",
     generated: true,
     kind: Number { default: 128, min: 1, max: 1 << 40 },
 };
 
 pub(super) const MIX: Setting<Choice> = Setting {
     name: "mix",
-    help: "Lengths of the generated segments: all equal; from 0 to twice the mean; many short ones and few long ones",
+    help: "Lengths of the generated segments or runs: all equal; from 0 to twice the mean; many short, few long",
     generated: true,
     kind: Choice(&["equal", "uniform", "power"]),
 };

@@ -46,7 +46,7 @@ pub const FAMILY: Family = Family {
         Ok(operands)
     },
     resolve: |problem| resolve(problem.op, problem.dtype),
-    specials: false,
+    specials: true,
     limits: Limits::DEFAULT,
     peer: Some("scan_by_key"),
 };
@@ -280,7 +280,8 @@ fn operands<'a, T: Element>(problem: &Problem<'a>) -> Result<(&'a [u32], &'a [T]
     let (values, keys) = (problem.view::<T>(0)?, problem.view::<u32>(1)?);
     if keys.len() != values.len() {
         let (keys, values) = (keys.len(), values.len());
-        return Err(Error::Usage(format!("scan_by_key takes a key for each value: there are {keys} and {values}")));
+        let text = format!("scan_by_key takes a key for each value: there are {keys} keys and {values} values");
+        return Err(Error::Usage(text));
     }
     Ok((keys, values))
 }
@@ -288,6 +289,16 @@ fn operands<'a, T: Element>(problem: &Problem<'a>) -> Result<(&'a [u32], &'a [T]
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::Settings;
+
+    #[test]
+    fn every_value_has_a_key() {
+        let inputs = [f32::wrap(vec![1.0; 3]).into(), u32::wrap(vec![1; 2]).into()];
+        let settings = Settings::new(FAMILY.settings, []).expect("settings");
+        let problem = Problem { inputs: &inputs, dtype: Dtype::F32, op: "sum", settings: &settings };
+        let refused = FAMILY.resolve(&problem).and_then(|resolved| resolved.oracle(problem).map(|_| ()));
+        assert!(refused.expect_err("refused").to_string().contains("there are 2 keys and 3 values"));
+    }
 
     #[test]
     fn keys_are_numbers_of_runs() {

@@ -9,10 +9,10 @@
 //! let compositions = device.scan_with(&module, kernels::compositions, &maps, Kind::Inclusive)?;
 //! ```
 //!
-//! [`Reduce`], [`Scan`], [`ScanByKey`], [`SegmentedReduce`] and [`Transform`] are plans, as those of the other modules: they choose
-//! the launch configuration and allocate scratch memory once. They check lengths and devices. What they cannot check is
-//! that a module's entry is the kernel that the struct names: as a family's PTX is trusted to be the build of
-//! `kernels-gpu`, a module is trusted to be the build of the crate that declares the kernel.
+//! [`Reduce`], [`Scan`], [`ScanByKey`], [`SegmentedReduce`] and [`Transform`] are plans, as those of the other modules:
+//! they choose the launch configuration and allocate scratch memory once. They check lengths and devices. What they
+//! cannot check is that a module's entry is the kernel that the struct names: as a family's PTX is trusted to be the
+//! build of `kernels-gpu`, a module is trusted to be the build of the crate that declares the kernel.
 //!
 //! - *Determinism*: the same bits on every run on devices with the same number of multiprocessors; of a scan, on every
 //!   device.

@@ -64,8 +64,8 @@ impl<K: ScanByKeyKernel> ScanByKey<K> {
     /// Starts the scan of the values into the output, in stream order.
     ///
     /// # Errors
-    /// Those of [`ScanByKey::prepare`], [`Error::Argument`](crate::Error::Argument) if the module lacks the kernel, and the
-    /// errors of the device.
+    /// Those of [`ScanByKey::prepare`], [`Error::Argument`](crate::Error::Argument) if the module lacks the kernel, and
+    /// the errors of the device.
     pub fn launch<'a>(
         &self,
         keys: impl Into<View<'a, K::Key>>,

@@ -35,6 +35,7 @@ mod stages;
 mod total;
 
 pub use ahead::{GROUP, state_words};
+use runs::of_row;
 pub(crate) use runs::{OneRun, Runs};
 use total::Total;
 
@@ -78,7 +79,8 @@ static mut HAS_HEAD: [MaybeUninit<u32>; WARPS as usize] = [MaybeUninit::uninit()
 ///
 /// # Safety
 /// [`BLOCK`] threads, one block per tile; `output` has as many elements as `input` and does not overlap it; `state` has
-/// [`state_words()`], all 0 before its first launch, and is used by one launch at a time and only by this kernel.
+/// [`state_words()`], all 0 before its first launch, and is used by one launch at a time, of this kernel or of
+/// [`ring::scan_best_ring()`].
 #[cfg_attr(
     feature = "ladders",
     kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64], for R in [1, 8])
@@ -165,7 +167,7 @@ unsafe fn scan_tile<O: Operator<T>, T: Pod, X: Runs, const W: usize, const R: us
     // SAFETY: all lanes of each warp reach these calls.
     let (heads, part) = unsafe {
         let heads = runs.heads::<W, R>(first - lane as usize * W, inside && runs.in_chunks::<W>());
-        (heads, scan_rows::<O, T, X, W, R>(&chunks, &heads))
+        (heads, scan_rows::<O, T, X, W, R>(&chunks, heads))
     };
     let Part { mut before, open, total, has_head } = part;
     // SAFETY: the whole block reaches this call, once.
@@ -196,13 +198,13 @@ unsafe fn scan_tile<O: Operator<T>, T: Pod, X: Runs, const W: usize, const R: us
             let at = first + row * pitch::<W>();
             // SAFETY: the tile lies inside the output, on a 16-byte boundary, and each chunk belongs to one thread.
             unsafe {
-                let chunk = scan_chunk::<O, T, W>(chunks[row], heads[row], before[row], exclusive);
+                let chunk = scan_chunk::<O, T, W>(chunks[row], of_row::<W>(heads, row), before[row], exclusive);
                 Chunk(chunk).store(output.add(at).cast());
             }
         });
     } else {
         unroll!(row < R => {
-            let chunk = scan_chunk::<O, T, W>(chunks[row], heads[row], before[row], exclusive);
+            let chunk = scan_chunk::<O, T, W>(chunks[row], of_row::<W>(heads, row), before[row], exclusive);
             unroll!(k < W => {
                 let at = first + row * pitch::<W>() + k;
                 if at < input.len() {
@@ -267,7 +269,7 @@ fn load_singly<O: Operator<T>, T: Pod, const W: usize, const R: usize>(input: &[
     })
 }
 
-/// Returns what the warps before this one know, and what all warps do; every thread combines them in order.
+/// The total of the warps before this one, and of all warps; every thread combines them in order.
 ///
 /// # Safety
 /// All threads of the block call it together, once.

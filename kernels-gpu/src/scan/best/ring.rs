@@ -18,7 +18,7 @@
 //! the fixed order of additions is ours.
 
 use super::rows::{Part, scan_chunk, scan_rows};
-use super::runs::{OneRun, Runs};
+use super::runs::{OneRun, Runs, of_row};
 use super::stages::{MOST_STAGES, stage, stages};
 use super::total::Total;
 use super::{BLOCK, ROWS, ahead, load_singly, pitch, tile};
@@ -272,7 +272,7 @@ impl<'a, T: Number, X: Runs, const W: usize, const R: usize> Block<'a, T, X, W, 
         }
     }
 
-    /// What the first warps of a stage know.
+    /// The total of the first warps of a stage.
     #[inline(always)]
     unsafe fn total<O: Op<T>>(&self, stage: u32, warps: u32) -> Total<T> {
         let mut sum = Total::open(O::identity());
@@ -337,12 +337,12 @@ impl<'a, T: Number, X: Runs, const W: usize, const R: usize> Block<'a, T, X, W, 
                 let first = number as usize * Self::ELEMENTS + first_of_thread::<W, R>(warp);
                 if self.is_whole(number) && output.addr().is_multiple_of(16) {
                     unroll!(row < R => {
-                        let chunk = scan_chunk::<O, T, W>(chunks[row], heads[row], before[row], exclusive);
+                        let chunk = scan_chunk::<O, T, W>(chunks[row], of_row::<W>(heads, row), before[row], exclusive);
                         Chunk(chunk).store(output.add(first + row * pitch::<W>()).cast());
                     });
                 } else {
                     unroll!(row < R => {
-                        let chunk = scan_chunk::<O, T, W>(chunks[row], heads[row], before[row], exclusive);
+                        let chunk = scan_chunk::<O, T, W>(chunks[row], of_row::<W>(heads, row), before[row], exclusive);
                         unroll!(k < W => {
                             let at = first + row * pitch::<W>() + k;
                             if at < self.input.len() {
@@ -356,13 +356,13 @@ impl<'a, T: Number, X: Runs, const W: usize, const R: usize> Block<'a, T, X, W, 
         }
     }
 
-    /// The lane's chunks of a tile with their heads, from its stage, or for the last tile from memory; and what they come
-    /// to.
+    /// The lane's chunks of a tile with their heads, from its stage, or for the last tile from memory; and the scan of
+    /// the warp's part.
     ///
     /// # Safety
     /// The whole warp calls it; the tile has arrived, and stays.
     #[inline(always)]
-    unsafe fn part<O: Op<T>>(&self, warp: u32, stage: u32, number: u32) -> ([[T; W]; R], [u32; R], Part<T, R>) {
+    unsafe fn part<O: Op<T>>(&self, warp: u32, stage: u32, number: u32) -> ([[T; W]; R], u64, Part<T, R>) {
         let place = first_of_warp::<W, R>(warp);
         let first = number as usize * Self::ELEMENTS + place;
         let own = (thread::thread_idx_x() % WARP) as usize * W;
@@ -377,7 +377,7 @@ impl<'a, T: Number, X: Runs, const W: usize, const R: usize> Block<'a, T, X, W, 
                 let chunks = load_singly::<O, T, W, R>(self.input, first + own);
                 (chunks, self.runs.heads::<W, R>(first, false))
             };
-            (chunks, heads, scan_rows::<O, T, X, W, R>(&chunks, &heads))
+            (chunks, heads, scan_rows::<O, T, X, W, R>(&chunks, heads))
         }
     }
 }

@@ -1,16 +1,16 @@
 //! A warp's part of a tile: rows of chunks, scanned in place.
 //!
-//! In a scan by key a lane takes the value of one below if no head is between them, which it knows by the
-//! ballot of all lanes: no head is shuffled.
+//! In a scan by key a lane takes the value of one below if no head is between them. A ballot of all lanes tells: no
+//! head is shuffled.
 
-use super::runs::Runs;
+use super::runs::{Runs, of_row};
 use crate::operator::{Operator, Pod, shuffle};
 use crate::reduce::WARP;
 use crate::scan::collective::{lane_before, warp_scans};
 use crate::unroll::unroll;
 use cuda_std::warp;
 
-/// What a warp knows of its part.
+/// The scan of a warp's part.
 pub struct Part<T, const R: usize> {
     /// The value of the run before each of the thread's chunks, as far as the run is in the part.
     pub before: [T; R],
@@ -29,7 +29,7 @@ pub struct Part<T, const R: usize> {
 #[inline(always)]
 pub unsafe fn scan_rows<O: Operator<T>, T: Pod, X: Runs, const W: usize, const R: usize>(
     chunks: &[[T; W]; R],
-    heads: &[u32; R],
+    heads: u64,
 ) -> Part<T, R> {
     let lane = warp::lane_id();
     let mut scans = [O::identity(); R];
@@ -38,9 +38,9 @@ pub unsafe fn scan_rows<O: Operator<T>, T: Pod, X: Runs, const W: usize, const R
     // SAFETY: the caller upholds this function's contract.
     unsafe {
         unroll!(row < R => {
-            scans[row] = chunk_total::<O, T, W>(&chunks[row], heads[row]);
+            scans[row] = chunk_total::<O, T, W>(&chunks[row], of_row::<W>(heads, row));
             if X::KEYED {
-                lanes[row] = warp::ballot(warp::ALL, heads[row] != 0);
+                lanes[row] = warp::ballot(warp::ALL, of_row::<W>(heads, row) != 0);
             }
         });
         scans = if X::KEYED { scan_runs::<O, T, R>(scans, &lanes) } else { warp_scans::<O, T, R>(scans) };

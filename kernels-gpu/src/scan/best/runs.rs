@@ -2,8 +2,8 @@
 
 use cuda_std::memory::{Mbarrier, SharedAddress};
 
-/// Where the runs of a scan begin. The *heads* of a thread's chunks are bits: bit `k` of each says that a run begins at
-/// element `k` of the chunk.
+/// Where the runs of a scan begin. The *heads* of a thread's chunks are bits: bit `row * W + k` says that a run begins
+/// at element `k` of the chunk of `W` elements in that row.
 pub trait Runs: Copy {
     /// Whether there are several runs. If not, there are no heads.
     const KEYED: bool;
@@ -18,12 +18,14 @@ pub trait Runs: Copy {
     ///
     /// # Safety
     /// All lanes of the warp call it together.
-    unsafe fn heads<const W: usize, const R: usize>(self, first: usize, whole: bool) -> [u32; R];
+    unsafe fn heads<const W: usize, const R: usize>(self, first: usize, whole: bool) -> u64;
 
-    /// Starts the copy of what [`Runs::heads_in_stage`] reads of a tile to a stage of a ring, and returns its bytes.
+    /// Starts the copy of what [`Runs::heads_in_stage`] reads of a tile to a stage of a ring: [`Runs::copied`] bytes,
+    /// which the barrier counts.
     ///
     /// # Safety
-    /// The tile lies inside; the stage is free, has room for the tile's bytes and 16 more, and begins on 16 bytes.
+    /// The tile lies inside, and it and what is copied begin on 16 bytes, as do the next ones; the stage is free, has
+    /// room for the tile's bytes and 16 more, and begins on 16 bytes.
     unsafe fn copy(self, to: SharedAddress, first: usize, elements: u32, barrier: Mbarrier);
 
     /// Bytes that [`Runs::copy`] moves.
@@ -34,12 +36,8 @@ pub trait Runs: Copy {
     ///
     /// # Safety
     /// All lanes of the warp call it together; the copy has arrived.
-    unsafe fn heads_in_stage<const W: usize, const R: usize>(
-        self,
-        stage: *const u8,
-        first: usize,
-        place: usize,
-    ) -> [u32; R];
+    unsafe fn heads_in_stage<const W: usize, const R: usize>(self, stage: *const u8, first: usize, place: usize)
+    -> u64;
 }
 
 /// All elements are one run.
@@ -55,8 +53,8 @@ impl Runs for OneRun {
         true
     }
     #[inline(always)]
-    unsafe fn heads<const W: usize, const R: usize>(self, _: usize, _: bool) -> [u32; R] {
-        [0; R]
+    unsafe fn heads<const W: usize, const R: usize>(self, _: usize, _: bool) -> u64 {
+        0
     }
     #[inline(always)]
     unsafe fn copy(self, _: SharedAddress, _: usize, _: u32, _: Mbarrier) {}
@@ -65,7 +63,13 @@ impl Runs for OneRun {
         0
     }
     #[inline(always)]
-    unsafe fn heads_in_stage<const W: usize, const R: usize>(self, _: *const u8, _: usize, _: usize) -> [u32; R] {
-        [0; R]
+    unsafe fn heads_in_stage<const W: usize, const R: usize>(self, _: *const u8, _: usize, _: usize) -> u64 {
+        0
     }
+}
+
+/// The heads of the chunk of `W` elements in a row.
+#[inline(always)]
+pub const fn of_row<const W: usize>(heads: u64, row: usize) -> u32 {
+    heads.wrapping_shr((row * W) as u32) as u32 & ((1 << W) - 1)
 }

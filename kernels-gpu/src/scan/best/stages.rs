@@ -2,8 +2,11 @@
 
 use cuda_std::memory::Mbarrier;
 
-/// Most bytes of all stages of a ring, and most stages. (Six stages of 32 KiB, for a scan of everything.)
+/// Most bytes of all stages of a ring: six stages of 32 KiB for a scan of everything, and little less than a block may
+/// have.
 const MOST_BYTES: u32 = 208 << 10;
+
+/// Most stages, however short.
 pub const MOST_STAGES: u32 = 8;
 
 /// Bytes of dynamic shared memory, for tiles of this many values, and values and keys of these sizes; 0 without keys.

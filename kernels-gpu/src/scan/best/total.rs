@@ -1,4 +1,4 @@
-//! What some neighbouring elements come to, as far as it matters for those after them.
+//! The total of neighbouring elements, as far as it matters for those after them.
 
 use super::runs::Runs;
 use crate::operator::{Operator, Pod};

@@ -188,6 +188,9 @@ mod tests {
         assert!(passes(false, &[1, 3, 4, 8, 24]) && passes(true, &[0, 1, 0, 0, 8]));
         assert!(!passes(false, &[1, 3, 7, 8, 24]) && !passes(true, &[0, 1, 0, 4, 8]));
         assert!(!passes(false, &[1, 3, 4, 8]), "another length");
+        let nan = of_runs::<f32>(Sum, false, &[1, 1, 2], &[f32::NAN, 1.0, 2.0]);
+        assert!(nan.judge(&Array::F32(vec![f32::NAN, f32::NAN, 2.0]).into(), 4).verified);
+        assert!(!nan.judge(&Array::F32(vec![f32::NAN; 3]).into(), 4).verified);
     }
 
     #[test]
