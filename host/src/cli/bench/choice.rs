@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(all.len(), FAMILIES.len());
         let maxima = chosen(&["--op", "max"]).expect("some");
         let names: Vec<_> = maxima.iter().map(|(name, _)| *name).collect();
-        assert_eq!(names, ["atomics", "reduce", "segreduce", "scan"]);
+        assert_eq!(names, ["atomics", "reduce", "segreduce", "scan", "scan_by_key"]);
         assert!(maxima.iter().all(|(_, text)| text.starts_with("max ")));
         let doubles = chosen(&["--dtype", "f64", "reduce", "picture", "matmul"]).expect("two");
         assert_eq!(doubles.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["reduce", "matmul"]);
