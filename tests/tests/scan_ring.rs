@@ -177,6 +177,11 @@ fn scans_by_key() {
     assert_eq!(of(device.scan_maxima_by_key(&keys, &x, Kind::Inclusive)), [3, 3, 4, 9, 5]);
     assert_eq!(of(device.scan_minima_by_key(&keys, &x, Kind::Exclusive)), [i32::MAX, 3, i32::MAX, 4, i32::MAX]);
 
+    // What is not a number, or infinite, ends with its run.
+    let special = device.upload(&[f32::NAN, 1.0, 2.0, f32::INFINITY, 4.0]).expect("memory");
+    let found = device.inclusive_scan_by_key(&keys, &special).and_then(|y| y.download()).expect("sums");
+    assert!(found[..2].iter().all(|x| x.is_nan()) && found[2..] == [2.0, f32::INFINITY, 4.0], "{found:?}");
+
     let short = device.upload(&[1_i32]).expect("memory");
     assert!(matches!(device.inclusive_scan_by_key(&short, &x), Err(Error::Mismatch(_))));
     let plan = scan_by_key::Plan::<Sum, i32, i32>::new(&device, 5, Kind::Inclusive).expect("a plan");

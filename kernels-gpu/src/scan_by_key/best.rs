@@ -50,12 +50,12 @@ pub const SMALL: u64 = 1 << 19;
 /// of 32 MiB 36.6 and 37.2, of 64 MiB 63.6 and 58.7; maxima of f64 of 512 MiB 701 and 1036.)
 pub const LARGE: u64 = 64 << 20;
 
-/// Blocks that share a multiprocessor: three, unless a thread has more than fits registers then. For other GPUs ptxas
-/// needs more registers than for sm_90.
+/// Blocks that share a multiprocessor of compute capability 9.0: three, or two if a thread has more than fits registers
+/// then. For other GPUs ptxas needs more registers, and gets them.
 pub const fn blocks_per_sm(bytes: usize, chunks: usize) -> u32 {
     match chunks == MANY && rows(bytes) == 8 {
-        true if cfg!(target_feature = "sm_90") => 2,
-        true => 1,
+        _ if !cfg!(target_feature = "sm_90") => 1,
+        true => 2,
         false => 3,
     }
 }

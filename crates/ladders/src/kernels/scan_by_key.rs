@@ -46,7 +46,7 @@ pub const FAMILY: Family = Family {
         Ok(operands)
     },
     resolve: |problem| resolve(problem.op, problem.dtype),
-    specials: true,
+    specials: false,
     limits: Limits::DEFAULT,
     peer: Some("scan_by_key"),
 };
