@@ -2,20 +2,13 @@
 #pragma once
 #include "peer.h"
 
-inline uint64_t random_of(uint64_t seed, uint64_t i) {
-    uint64_t z = seed + 0x9e3779b97f4a7c15ull * (i + 1);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
-
 template <typename N>
 std::vector<N> offsets(uint64_t n, const Request& request) {
     uint64_t mean = strtoull(request.value("length", "128").c_str(), nullptr, 10);
     std::string mix = request.value("mix", "equal");
     std::vector<N> all{0};
     for (uint64_t end = 0; end < n; all.push_back((N)end)) {
-        uint64_t random = random_of(request.seed + 1, all.size() - 1), low = random & 0xffffffffull, length = mean;
+        uint64_t random = split_mix(request.seed + 1, all.size() - 1), low = random & 0xffffffffull, length = mean;
         if (mix == "uniform") length = low % (2 * mean + 1);
         if (mix == "power") {
             uint64_t unit = std::max<uint64_t>(mean / 11, 1);

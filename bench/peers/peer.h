@@ -26,7 +26,7 @@
     } while (0)
 
 // SplitMix64, output i: the input of `host` with --n and --seed. Operand k has the seed SEED + k.
-__device__ inline uint64_t split_mix(uint64_t seed, uint64_t i) {
+__host__ __device__ inline uint64_t split_mix(uint64_t seed, uint64_t i) {
     uint64_t z = seed + 0x9e3779b97f4a7c15ull * (i + 1);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;

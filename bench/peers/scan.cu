@@ -2,25 +2,8 @@
 //
 //     nvcc -O3 -std=c++17 -arch=native bench/peers/scan.cu -o target/peers/scan
 #include <cub/cub.cuh>
-#include <limits>
+#include "operations.h"
 #include "peer.h"
-
-#if CUB_MAJOR_VERSION >= 3
-#include <cuda/functional>
-using Max = ::cuda::maximum<>;
-using Min = ::cuda::minimum<>;
-#else
-using Max = cub::Max;
-using Min = cub::Min;
-#endif
-
-// The initial value of `host` for an exclusive maximum (`largest` false) or minimum.
-template <typename T>
-T identity(bool largest) {
-    using Limits = std::numeric_limits<T>;
-    if (Limits::has_infinity) return largest ? Limits::infinity() : -Limits::infinity();
-    return largest ? Limits::max() : Limits::lowest();
-}
 
 // Callers with fewer than 2^31 elements pass an int, which is CUB's faster path.
 template <typename T, typename N>

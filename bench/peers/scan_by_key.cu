@@ -2,25 +2,8 @@
 //
 //     nvcc -O3 -std=c++17 -arch=native bench/peers/scan_by_key.cu -o target/peers/scan_by_key
 #include <cub/cub.cuh>
-#include <limits>
 #include "lengths.h"
-
-#if CUB_MAJOR_VERSION >= 3
-#include <cuda/functional>
-using Max = ::cuda::maximum<>;
-using Min = ::cuda::minimum<>;
-#else
-using Max = cub::Max;
-using Min = cub::Min;
-#endif
-
-// The initial value of `host` for an exclusive maximum (`largest` false) or minimum.
-template <typename T>
-T identity(bool largest) {
-    using Limits = std::numeric_limits<T>;
-    if (Limits::has_infinity) return largest ? Limits::infinity() : -Limits::infinity();
-    return largest ? Limits::max() : Limits::lowest();
-}
+#include "operations.h"
 
 template <typename T, typename N>
 void scan(void* temp, size_t& bytes, const uint32_t* keys, const T* in, T* out, N n, const Request& request) {

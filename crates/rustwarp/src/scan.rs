@@ -136,8 +136,8 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     /// [`Error::Argument`](crate::Error::Argument) for more elements than a grid can take, and if the device has less
     /// memory free.
     pub fn new(device: &H, n: usize, kind: Kind) -> Result<Self> {
-        let config = Config::new::<T>(n as u64)?;
-        let state = Memory::zeros(device.clone(), config.words as usize, "state")?;
+        let config = config::<T>(n)?;
+        let state = Memory::zeros(device.clone(), config.words, "state")?;
         let large = (n * size_of::<T>()) as u64 >= ring::LARGE;
         let persistent = if large { persistent(device.backend().info(), ring::SHARED, config.grid) } else { 0 };
         Ok(Self { n, kind, config, persistent, state, operation: PhantomData })
@@ -145,7 +145,7 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
 
     /// Largest number of additions in a chain from an element to a result.
     pub fn depth(&self) -> u64 {
-        self.config.depth
+        longest_chain(self.config.grid, best::ROWS, size_of::<T>())
     }
 
     /// The launch that writes the scan of the input to the output. Without elements it does nothing.
@@ -193,41 +193,45 @@ impl<O: Op<T>, T: Element> Plan<O, T> {
 /// # Errors
 /// [`Error::Argument`](crate::Error::Argument) for more elements than a grid can take.
 pub fn scratch_bytes<T>(n: usize) -> Result<u64> {
-    Ok(Config::new::<T>(n as u64)?.words * size_of::<u64>() as u64)
+    Ok((config::<T>(n)?.words * size_of::<u64>()) as u64)
 }
 
-/// Configuration of the launch of one scan.
+/// Configuration for `n` elements of `T`.
+fn config<T>(n: usize) -> Result<Config> {
+    let bytes = size_of::<T>();
+    let few = (n as u64).saturating_mul(bytes as u64) <= best::SMALL;
+    Config::new(n, bytes, if few { best::FEW_ROWS } else { best::ROWS }, "a scan")
+}
+
+/// Configuration of the launch of one scan, also by key and by an operator of a user's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Config {
+pub(crate) struct Config {
     /// Number of blocks, one per tile; 0 for an empty input.
-    grid: u32,
+    pub grid: u32,
     /// Number of 64-bit words of state.
-    words: u64,
-    /// Largest number of additions in a chain from an element to a result.
-    depth: u64,
-    /// Rows of 16-byte chunks in a tile, which determine the kernel.
-    rows: usize,
+    pub words: usize,
+    /// Rows of chunks in a tile, which determine the kernel.
+    pub rows: usize,
 }
 
 impl Config {
-    /// Chooses the configuration for `n` elements.
-    fn new<T>(n: u64) -> Result<Self> {
-        let bytes = size_of::<T>();
-        let rows = if n.saturating_mul(bytes as u64) <= best::SMALL { best::FEW_ROWS } else { best::ROWS };
-        let tiles = n.div_ceil(best::tile(rows, bytes).into());
-        let grid = require_grid(tiles, &format!("a scan of {n} elements"), "scan them in parts")?;
-        if tiles == 0 {
-            return Ok(Self { grid, words: 0, depth: 0, rows });
-        }
-        Ok(Self { grid, words: best::state_words(tiles, bytes), depth: longest_chain::<T>(tiles, best::ROWS), rows })
+    /// The configuration for `n` elements of this size in tiles of so many rows; `what` names the scan in the error.
+    pub fn new(n: usize, bytes: usize, rows: usize, what: &str) -> Result<Self> {
+        let tiles = (n as u64).div_ceil(best::tile(rows, bytes).into());
+        let grid = require_grid(tiles, &format!("{what} of {n} elements"), "scan them in parts")?;
+        let words = if tiles == 0 { 0 } else { best::state_words(tiles, bytes) as usize };
+        Ok(Self { grid, words, rows })
     }
 }
 
-/// Length of the longest chain: twice through a chunk, over lanes, rows and warps, over the tiles of a group, along the
-/// groups, and from there to the element.
-pub(crate) fn longest_chain<T>(tiles: u64, rows: usize) -> u64 {
-    let (chunk, warps) = (16 / size_of::<T>() as u64, u64::from(best::BLOCK) / 32);
-    2 * chunk + 5 + rows as u64 + warps + 5 + tiles.div_ceil(u64::from(best::GROUP)) + 4
+/// Length of the longest chain of additions for elements of this size in so many tiles; 0 without any. It goes twice
+/// through a chunk, over lanes, rows and warps, over the tiles of a group, along the groups, and from there to the
+/// element.
+#[doc(hidden)]
+pub fn longest_chain(tiles: u32, rows: usize, bytes: usize) -> u64 {
+    let (chunk, warps) = (16 / bytes as u64, u64::from(best::BLOCK) / 32);
+    let chain = 2 * chunk + 5 + rows as u64 + warps + 5 + u64::from(tiles.div_ceil(best::GROUP)) + 4;
+    if tiles == 0 { 0 } else { chain }
 }
 
 /// Number of persistent blocks with this much shared memory for a number of tiles: one for each multiprocessor, or none

@@ -31,10 +31,10 @@ use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::element::Element;
 use crate::error::Result;
-use crate::launch::{Launch, require_grid};
+use crate::launch::Launch;
 use crate::ptx::library;
 use crate::reduce::{Max, Min, Op, Sum};
-use crate::scan::{Kind, longest_chain, persistent};
+use crate::scan::{Config, Kind, longest_chain, persistent};
 use bytemuck::Pod;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::scan::best::ring;
@@ -190,8 +190,8 @@ impl<O: Op<T>, K: Key, T: Element, H: Handle> Plan<O, K, T, H> {
     /// The same, with persistent blocks from this many bytes of values on: tests have shorter inputs.
     #[doc(hidden)]
     pub fn with_ring_from(device: &H, n: usize, kind: Kind, bytes: u64) -> Result<Self> {
-        let config = Config::new::<T>(n as u64)?;
-        let state = Memory::zeros(device.clone(), config.words as usize, "state")?;
+        let config = config::<T>(n)?;
+        let state = Memory::zeros(device.clone(), config.words, "state")?;
         // A ring scans each tile twice, and a maximum of f64 is nine instructions.
         let suits = size_of::<T>() == 4 || !T::DTYPE.is_float() || TypeId::of::<O>() == TypeId::of::<Sum>();
         let large = suits && (n * size_of::<T>()) as u64 >= bytes;
@@ -201,7 +201,7 @@ impl<O: Op<T>, K: Key, T: Element, H: Handle> Plan<O, K, T, H> {
 
     /// Largest number of additions in a chain from an element to a result.
     pub fn depth(&self) -> u64 {
-        if self.config.grid == 0 { 0 } else { longest_chain::<T>(self.config.grid.into(), self.config.rows) }
+        longest_chain(self.config.grid, self.config.rows, size_of::<T>())
     }
 
     /// The launch that writes the scan of the values to the output. Without elements it does nothing.
@@ -258,31 +258,14 @@ impl<O: Op<T>, K: Key, T: Element> Plan<O, K, T> {
 /// # Errors
 /// [`Error::Argument`](crate::Error::Argument) for more elements than a grid can take.
 pub fn scratch_bytes<T>(n: usize) -> Result<u64> {
-    Ok(Config::new::<T>(n as u64)?.words * size_of::<u64>() as u64)
+    Ok((config::<T>(n)?.words * size_of::<u64>()) as u64)
 }
 
-/// Configuration of the launch of one scan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Config {
-    /// Number of blocks, one per tile; 0 for an empty input.
-    grid: u32,
-    /// Number of 64-bit words of state.
-    words: u64,
-    /// Rows of chunks in a tile, which determine the kernel.
-    rows: usize,
-}
-
-impl Config {
-    /// Chooses the configuration for `n` elements.
-    fn new<T>(n: u64) -> Result<Self> {
-        let bytes = size_of::<T>();
-        let few = n.saturating_mul(bytes as u64) <= best::SMALL;
-        let rows = if few { best::FEW_ROWS } else { best::rows(bytes) };
-        let tiles = n.div_ceil(best::tile(rows, bytes).into());
-        let grid = require_grid(tiles, &format!("a scan by key of {n} elements"), "scan them in parts")?;
-        let words = if tiles == 0 { 0 } else { best::state_words(tiles, bytes) };
-        Ok(Self { grid, words, rows })
-    }
+/// Configuration for `n` elements of `T`.
+fn config<T>(n: usize) -> Result<Config> {
+    let bytes = size_of::<T>();
+    let few = (n as u64).saturating_mul(bytes as u64) <= best::SMALL;
+    Config::new(n, bytes, if few { best::FEW_ROWS } else { best::rows(bytes) }, "a scan by key")
 }
 
 /// The three kernels: for at most [`best::SMALL`] bytes of values, for more, and for persistent blocks. It is public

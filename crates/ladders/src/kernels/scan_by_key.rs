@@ -9,7 +9,7 @@ use super::generic::{Reduces, with_op};
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::lengths::{self, LENGTH, MIX};
 use super::plan::Plan;
-use super::scan::{EXCLUSIVE, oracle};
+use super::scan::{EXCLUSIVE, kind, oracle};
 use super::{BlockRule, Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::error::{Error, Result};
 use crate::kernels::spelling::N;
@@ -20,7 +20,7 @@ use pairs::Pair;
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::{Dtype, Element, Scalar};
 use rustwarp::require_grid;
-use rustwarp::scan::Kind;
+use rustwarp::scan::{Kind, longest_chain};
 use rustwarp::scan_by_key as library;
 use rustwarp::tensor::Tensor;
 use rustwarp::with_dtype;
@@ -154,11 +154,10 @@ impl<O: Op<T> + Reduces, T: Element> Ladder for ScanByKey<O, T> {
         let bytes = (size_of_val(keys) as u64 + 2 * size_of_val(values) as u64).checked_add(scratch);
         let advice = format!("use a smaller {N} or input");
         require_memory(job.device, bytes, "scan_by_key with its keys and its result", &advice)?;
-        let exclusive = job.problem.settings.flag(&EXCLUSIVE);
         Ok(Operands {
             keys: Buffer::from_slice(job.device, keys, "keys")?,
             values: Buffer::from_slice(job.device, values, "values")?,
-            kind: if exclusive { Kind::Exclusive } else { Kind::Inclusive },
+            kind: kind(job.problem.settings),
             longest: keys.chunk_by(|a, b| a == b).map(|run| run.len() as u64).max().unwrap_or(0),
         })
     }
@@ -195,8 +194,8 @@ impl<O: Op<T> + Reduces, T: Element> Ladder for ScanByKey<O, T> {
                         .launch(scan, Shape::linear(*tiles, pairs::SCAN_BLOCK))
                         .launch(take, each)
                 };
-                // Twice through two pairs of a chunk, over lanes, rows and warps, the tiles of a group, and groups.
-                run(plan.with_depth(4 + 5 + 8 + 8 + 5 + u64::from(tiles.div_ceil(32)) + 4))
+                let rows = pairs::any_rows(Pairs::<T>::PAIR);
+                run(plan.with_depth(longest_chain(*tiles, rows, Pairs::<T>::PAIR)))
             }
             Planned::ByLibrary => {
                 let plan = library::Plan::<O, u32, T, _>::new(&rung.device, n, kind)?;

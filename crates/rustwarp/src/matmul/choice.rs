@@ -62,8 +62,8 @@ pub(super) fn fastest<'v, T: Real>(
     fastest.map(|(_, division)| division)
 }
 
-/// Nanoseconds until the busiest multiprocessor is expected to have finished, which has this number of tiles; each in
-/// so many parts, of a depth that takes as long as `depth` with a pipeline.
+/// Estimated nanoseconds until the busiest multiprocessor has finished. It has this number of tiles, each divided into
+/// `parts`, and a part takes as long as `depth` steps of a pipeline.
 fn time<T: Real>(tile: &Tile<T>, tiles: f64, parts: f64, depth: f64) -> f64 {
     let Times { alone, among_others, start } = tile.times();
     let rounds = (tiles * parts).ceil();

@@ -5,8 +5,8 @@ use crate::backend::{Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::{Device, Module};
 use crate::error::Result;
-use crate::launch::{Launch, require_grid};
-use crate::scan::Kind;
+use crate::launch::Launch;
+use crate::scan::{Config, Kind};
 use kernels_gpu::scan_by_key::best;
 use std::marker::PhantomData;
 
@@ -31,10 +31,9 @@ impl<K: ScanByKeyKernel> ScanByKey<K> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has less memory free.
     pub fn new(module: &Module, _: K, n: usize, kind: Kind) -> Result<Self> {
         let bytes = size_of::<K::Value>();
-        let tiles = (n as u64).div_ceil(best::tile(best::any_rows(bytes), bytes).into());
-        let grid = require_grid(tiles, &format!("a scan by key of {n} elements"), "scan them in parts")?;
-        let state = module.device().zeros(best::state_words(tiles, bytes) as usize)?;
-        Ok(Self { module: module.clone(), n, kind, grid, state, kernel: PhantomData })
+        let config = Config::new(n, bytes, best::any_rows(bytes), "a scan by key")?;
+        let state = module.device().zeros(config.words)?;
+        Ok(Self { module: module.clone(), n, kind, grid: config.grid, state, kernel: PhantomData })
     }
 
     /// The launch that writes the scan of the values to the output. Without elements it does nothing.

@@ -11,7 +11,7 @@ use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::problem::bench_lengths;
 use super::settings::Flag;
-use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Setting, Work};
+use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Setting, Settings, Work};
 use crate::error::{Error, Result};
 use crate::kernels::spelling::{BLOCK_SIZE, N};
 use cuda_std::launch::{PtrMut, Slice};
@@ -30,6 +30,11 @@ mod table;
 
 pub(crate) const EXCLUSIVE: Setting<Flag> =
     Setting { name: "exclusive", help: "Leave each element out of its own sum", generated: false, kind: Flag };
+
+/// What the setting asks for.
+pub(crate) fn kind(settings: &Settings) -> library::Kind {
+    if settings.flag(&EXCLUSIVE) { library::Kind::Exclusive } else { library::Kind::Inclusive }
+}
 
 /// The family.
 pub const FAMILY: Family = Family {
@@ -132,8 +137,7 @@ impl<O: Op<T> + Reduces, T: Element> Ladder for Scan<O, T> {
         let bytes = (2 * size_of_val(input) as u64).checked_add(scratch);
         let advice = &format!("use a smaller {N} or input, or a larger {BLOCK_SIZE}");
         require_memory(job.device, bytes, "scan with its result and the sums of its blocks", advice)?;
-        let exclusive = job.problem.settings.flag(&EXCLUSIVE);
-        let kind = if exclusive { library::Kind::Exclusive } else { library::Kind::Inclusive };
+        let kind = kind(job.problem.settings);
         Ok(Input { buffer: Buffer::from_slice(job.device, input, "input")?, kind })
     }
 
