@@ -34,10 +34,10 @@ pub enum Special {
     CurrentGraphExec,
 }
 
-/// What a register `%reserved_smem_offset_*` shows of the shared memory that the system reserves.
+/// The property of the reserved shared memory that a register `%reserved_smem_offset_*` holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reserved {
-    /// Its start, and that of its parts 0 and 1.
+    /// Offset of the start, where parts 0 and 1 start, too.
     Start,
     /// The end of what is in use.
     End,

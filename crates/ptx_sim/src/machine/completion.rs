@@ -142,14 +142,15 @@ fn carry_out<O: Observer>(
     match &transfer.what {
         What::Arrive(key) => signal(worker, block, transfer, *key, |found| found.arrive(1, false))?,
         What::Copy { to, bytes, source, reduce, signal: signalled, tile } => {
-            let mut data = vec![0; *bytes as usize];
-            match (source, tile) {
-                (Source::Values(values), _) => data.copy_from_slice(values),
-                (Source::Memory(from, _), Some(tile)) => data = fetch_box(worker, block, transfer, *from, tile)?,
+            let data = match (source, tile) {
+                (Source::Values(values), _) => values.to_vec(),
+                (Source::Memory(from, _), Some(tile)) => fetch_box(worker, block, transfer, *from, tile)?,
                 (Source::Memory(from, kept), None) => {
+                    let mut data = vec![0; *bytes as usize];
                     fetch(worker, block, transfer, *from, &mut data[..*kept as usize])?;
+                    data
                 }
-            }
+            };
             match (to, tile) {
                 (End::Global(_), Some(tile)) => {
                     for (offset, address, bytes) in tile.rows() {

@@ -183,7 +183,7 @@ impl<'a> Context<'a> {
     #[cold]
     pub fn in_gap(&self, addresses: &[u64; LANES], mask: u32, bytes: u64) -> Option<usize> {
         let within = |gap: &Range<u64>, start: u64| start < gap.end && start.saturating_add(bytes) > gap.start;
-        let touches = |start: u64| self.gaps.iter().any(|gap| !gap.is_empty() && within(gap, start));
+        let touches = |start: u64| self.gaps.iter().any(|gap| within(gap, start));
         let lanes = lanes::select(mask, |lane| touches(addresses[lane]));
         (lanes != 0).then(|| lanes::first(lanes))
     }

@@ -6,8 +6,8 @@ use std::ops::Range;
 /// Shared memory of one kernel: the variables of the kernel and of the functions that it may call.
 #[derive(Debug)]
 pub struct Layout {
-    /// Bytes at the start that are the system's: cooperative groups keep the state of tiles of several warps there, and
-    /// find them by the registers `%reserved_smem_*`. 0 for a kernel that reads no register which shows them.
+    /// Bytes at the start that the system reserves: cooperative groups keep the state of tiles of several warps there,
+    /// and find them by the registers `%reserved_smem_*`. 0 for a kernel that reads no register which shows them.
     pub reserved: u64,
     /// Offset of each variable that is used.
     pub offsets: Vec<Option<u64>>,
@@ -55,15 +55,15 @@ impl Layout {
                 end = start.saturating_add(variable.size);
             }
         }
-        let static_end = end.checked_next_multiple_of(dynamic_align).unwrap_or(u64::MAX);
+        let aligned_end = end.checked_next_multiple_of(dynamic_align).unwrap_or(u64::MAX);
         let gap = if uses_dynamic && end > reserved && !reads_size { GAP } else { 0 };
-        let dynamic_start = static_end.saturating_add(gap);
+        let dynamic_start = aligned_end.saturating_add(gap);
         for (offset, variable) in offsets.iter_mut().zip(&program.variables) {
             if variable.dynamic && variable.space == Space::Shared {
                 *offset = Some(dynamic_start);
             }
         }
-        Self { reserved, offsets, static_bytes: static_end - reserved, dynamic_start, static_end: end }
+        Self { reserved, offsets, static_bytes: aligned_end - reserved, dynamic_start, static_end: end }
     }
 
     /// Returns the addresses between static and dynamic shared memory that belong to neither; empty without such a gap.
@@ -98,6 +98,9 @@ impl Layout {
 
     /// Describes an address of shared memory.
     pub fn describe(&self, program: &Program, address: u64, total: u64) -> String {
+        if address < RESERVED_IN_USE.min(self.reserved) {
+            return format!("at byte {address} of the shared memory that the system reserves");
+        }
         let Some((variable, offset, size)) = self.at_or_before(program, address, total) else {
             return match self.placed(program, total).min_by_key(|(_, offset, _)| *offset) {
                 Some((first, offset, size)) => {

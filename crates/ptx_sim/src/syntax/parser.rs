@@ -200,7 +200,7 @@ impl<'t> Parser<'t> {
                 ".ptr" => pointer = true,
                 ".attribute" => managed |= self.attributes()?,
                 ".global" | ".const" | ".shared" | ".local" | ".param" | ".generic" => {}
-                ".v2" | ".v4" if element == 0 => lanes = directive.text.as_bytes()[2] - b'0',
+                ".v2" | ".v4" if element == 0 => lanes = vector_lanes(directive.text),
                 other => {
                     kind = &other[1..];
                     element = match type_bytes(kind) {
@@ -292,6 +292,15 @@ impl<'t> Parser<'t> {
                 return Ok(managed);
             }
         }
+    }
+}
+
+/// Returns the number of elements that `.v2` or `.v4` stands for; 1 for any other word.
+pub fn vector_lanes(word: &str) -> u8 {
+    match word {
+        ".v2" => 2,
+        ".v4" => 4,
+        _ => 1,
     }
 }
 

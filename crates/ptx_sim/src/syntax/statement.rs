@@ -2,7 +2,7 @@
 
 use super::error::ParseError;
 use super::lexer::{Kind, Token};
-use super::parser::Parser;
+use super::parser::{Parser, vector_lanes};
 use super::tree::{Body, Instruction, Loc, Name, Operand, Registers, Span, Statement};
 
 /// Limit on the nesting of scopes, because a name is looked up through all open scopes.
@@ -137,11 +137,7 @@ impl<'t> Parser<'t> {
     /// Parses the rest of a register declaration: `.b32 %r<5>;` or `.pred p, q;`.
     fn registers(&mut self, line: u32, body: &mut Body<'t>) -> Result<(), ParseError> {
         let mut kind = self.word("a register type such as `.b32`")?;
-        let lanes = match kind {
-            ".v2" => 2,
-            ".v4" => 4,
-            _ => 1,
-        };
+        let lanes = vector_lanes(kind);
         if lanes > 1 {
             kind = self.word("a register type such as `.b32`")?;
         }

@@ -25,7 +25,7 @@ const TARGETS: [&str; 15] = [
 fn targets_of_instructions_as_in_ptxas() {
     let mut instructions: Vec<String> = signatures().iter().filter_map(text_of).collect();
     instructions.extend(LIST.lines().map(str::to_string));
-    // Those that make a module wrong here make it wrong for ptxas.
+    // ptxas, too, refuses the instructions for which this parser refuses the module.
     let parses = |one: &String| Program::parse(&module(std::slice::from_ref(one), "sm_100a")).is_ok();
     let (instructions, wrong): (Vec<String>, Vec<String>) = instructions.into_iter().partition(parses);
     let refused = refused_by_ptxas(&module(&wrong, "sm_100a"), "");

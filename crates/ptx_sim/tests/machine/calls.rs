@@ -58,12 +58,14 @@ fn calls_pass_predicates() {
 fn values_of_other_types_are_refused() {
     let functions = ".func (.reg .u32 r) two(.reg .v2 .u32 x) { mov.u32 r, x.x; ret; }
         .func (.reg .v2 .u32 o) pair(.reg .u32 x) { mov.v2.u32 o, {x, x}; ret; }
-        .func (.reg .u32 r) flag(.reg .pred p) { selp.u32 r, 1, 2, p; ret; }";
+        .func (.reg .u32 r) flag(.reg .pred p) { selp.u32 r, 1, 2, p; ret; }
+        .func (.reg .u32 r) word(.reg .u32 x) { mov.u32 r, x; ret; }
+        .func (.reg .f32 r) float(.reg .f32 x) { mov.f32 r, x; ret; }";
     let abi = ".func (.reg .u32 a, .reg .pred p) both(.reg .u32 x) { setp.eq.u32 p, x, 1; mov.u32 a, x; ret; }";
     let takes = |others: &str, body: &str| {
         let text = format!(
             "{HEADER}{functions}{others} .entry k() {{ .reg .v2 .u32 v; .reg .v4 .u32 w; .reg .v2 .b16 h;
-            .reg .u32 r, s; .reg .pred q; .param .b32 z; {body} ret; }}"
+            .reg .u32 r, s; .reg .s32 i; .reg .b32 b; .reg .f32 f; .reg .pred q; .param .b32 z; {body} ret; }}"
         );
         Program::parse(&text).is_ok_and(|program| program.unsupported().next().is_none())
     };
@@ -71,6 +73,9 @@ fn values_of_other_types_are_refused() {
         "call (r), two, (v);",
         "call (v), pair, (r);",
         "call (_), pair, (r);",
+        "call (i), word, (i);",
+        "call (b), word, (b);",
+        "call (b), float, (b);",
         "call (r), flag, (q);",
         "call (r, q), both, (1);",
         "@q call (r, q), both, (1);",
@@ -90,6 +95,10 @@ fn values_of_other_types_are_refused() {
         "call (r), pair, (r);",
         "call (w), pair, (r);",
         "call ({r, s}), pair, (r);",
+        "call (r), word, (f);",
+        "call (f), word, (r);",
+        "call (r), float, (f);",
+        "call (f), float, (r);",
         "call (r), flag, (!q);",
         "call (r), flag, (1);",
         "call (r), flag, (r);",

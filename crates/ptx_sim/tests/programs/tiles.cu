@@ -18,7 +18,7 @@ extern "C" __global__ void collectives(const int *in, int *pairs, int *fours) {
   collect<64>(block, in[threadIdx.x], pairs);
   collect<128>(block, in[threadIdx.x], fours);
 }
-// Reverses each 64 numbers; four warps exchange them in between.
+// Each thread gets the number of the one 64 away, through tiles of two and of four warps.
 extern "C" __global__ void tiles(const int *in, int *out) {
   __shared__ cg::block_tile_memory<256> memory;
   __shared__ int copies[256];
@@ -32,6 +32,5 @@ extern "C" __global__ void tiles(const int *in, int *out) {
   four.sync();
   copies[t ^ 127] = v;
   four.sync();
-  v = copies[t ^ 127];
-  out[t] = v;
+  out[t] = copies[t];
 }

@@ -185,7 +185,7 @@ impl<'t> Expansion<'_, 't> {
         }
         let mut loads = Vec::new();
         if let Some(passed) = passed {
-            loads = self.pass(&passed, &mut operands, place)?;
+            loads = self.pass(passed, &mut operands, place)?;
         }
         instruction.operands = self.span(operands);
         self.body.statements.push(Statement::Instruction(instruction));

@@ -26,7 +26,7 @@ const RESULTS: [&str; 16] = [
     "result 15",
 ];
 
-/// Name of the register with a predicate on its way to or from memory, as 0 or 1.
+/// Name of the register that holds a predicate as 0 or 1 while it is stored or loaded.
 const FLAG: &str = "flag in memory";
 
 /// Type of a parameter or result.
@@ -59,7 +59,6 @@ impl<'t> Type<'t> {
 }
 
 /// Types of a function's results and parameters.
-#[derive(Clone)]
 pub struct Signature<'t> {
     name: &'t str,
     results: Vec<Type<'t>>,
@@ -77,10 +76,11 @@ impl<'t> Signature<'t> {
     }
 }
 
-/// Whether ptxas takes predicates as parameters and results. It follows an ABI that has none, unless a function has
-/// several results.
+/// Whether ptxas takes predicates as parameters and results. It follows an ABI that has none, unless it compiles a
+/// whole program in which a function has several results; it then takes no functions that are only declared, or
+/// recursive, of which the latter are accepted here.
 pub fn flags_are_passed(module: &Module<'_>) -> bool {
-    module.functions.iter().any(|function| function.returns.len() > 1)
+    module.functions.iter().any(|function| function.returns.len() > 1 && function.body.is_some())
 }
 
 /// A parameter or result that its function has in a register: the name of the memory, the register, and its type.
@@ -110,7 +110,7 @@ fn in_memory<'t>(list: &mut [Variable<'t>], names: &[&'static str]) -> Vec<Moved
     moved
 }
 
-impl<'t> Expansion<'_, 't> {
+impl<'b, 't> Expansion<'b, 't> {
     /// Declares the registers of the parameters and results, and loads the parameters.
     pub fn enter(&mut self, ins: &[Moved<'t>], outs: &[Moved<'t>], place: Place<'t>) {
         if ins.iter().chain(outs).any(|moved| moved.of.is_flag()) {
@@ -134,7 +134,7 @@ impl<'t> Expansion<'_, 't> {
     }
 
     /// Returns the signature of a call if it passes a register or a constant, or returns to a register.
-    pub fn passed(&self, operands: &[Operand<'t>]) -> Option<Signature<'t>> {
+    pub fn passed(&self, operands: &[Operand<'t>]) -> Option<&'b Signature<'t>> {
         let callee = operands.iter().find_map(|operand| match operand {
             Operand::Name(name) => Some(name.text),
             _ => None,
@@ -144,7 +144,7 @@ impl<'t> Expansion<'_, 't> {
             Operand::List(span) => self.body.get(span).iter().any(|value| self.is_value(value)),
             _ => false,
         };
-        (signature.has_flags() || operands.iter().any(direct)).then(|| signature.clone())
+        (signature.has_flags() || operands.iter().any(direct)).then_some(signature)
     }
 
     /// Whether an argument is a value: no variable of the space `.param`.
@@ -261,6 +261,12 @@ pub struct Loaded<'t> {
 /// The load and the store of a type.
 fn accesses(Type { kind, lanes }: Type<'_>) -> (&'static str, &'static str) {
     match (kind, lanes, type_bytes(kind)) {
+        ("u16", 1, _) => ("ld.param.u16", "st.param.u16"),
+        ("s16", 1, _) => ("ld.param.s16", "st.param.s16"),
+        ("u32", 1, _) => ("ld.param.u32", "st.param.u32"),
+        ("s32", 1, _) => ("ld.param.s32", "st.param.s32"),
+        ("u64", 1, _) => ("ld.param.u64", "st.param.u64"),
+        ("s64", 1, _) => ("ld.param.s64", "st.param.s64"),
         ("f32", 1, _) => ("ld.param.f32", "st.param.f32"),
         ("f64", 1, _) => ("ld.param.f64", "st.param.f64"),
         (_, 1, Some(1)) => ("ld.param.b8", "st.param.b8"),
