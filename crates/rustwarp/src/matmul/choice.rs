@@ -24,9 +24,6 @@ const MOST_BYTES: usize = 64 << 20;
 /// Nanoseconds that the last block of a tile takes for its ticket, and for each round in which its slices read sums.
 const JOIN: [f64; 2] = [2000.0, 500.0];
 
-/// How many times as long a step takes without a pipeline of copies.
-const PLAIN: f64 = 5.0;
-
 /// The number of parts of this depth; one for a product without depth.
 pub(super) fn parts(sizes: &Sizes, depth: u32) -> u32 {
     (sizes.k as u32).div_ceil(depth.max(1)).max(1)
@@ -46,7 +43,7 @@ pub(super) fn fastest<'v, T: Real>(
             sizes.m.div_ceil(rows as usize) as f64 * sizes.n.div_ceil(columns as usize) as f64 * batch.count as f64;
         let room = MOST_BYTES as f64 / (tiles * f64::from(rows * columns) * size_of::<T>() as f64);
         let most = if divides { MOST.min(room as usize).max(1) } else { 1 };
-        let slowdown = if is_fast(tile, sizes, batch) { 1.0 } else { PLAIN };
+        let slowdown = if is_fast(tile, sizes, batch) { 1.0 } else { tile.times().plain };
         for count in 1..=most {
             let depth = if count == 1 { sizes.k } else { sizes.k.div_ceil(count).next_multiple_of(STEP) };
             let parts = f64::from(parts(sizes, depth as u32));
@@ -65,11 +62,11 @@ pub(super) fn fastest<'v, T: Real>(
 /// Estimated nanoseconds until the busiest multiprocessor has finished. It has this number of tiles, each divided into
 /// `parts`, and a part takes as long as `depth` steps of a pipeline.
 fn time<T: Real>(tile: &Tile<T>, tiles: f64, parts: f64, depth: f64) -> f64 {
-    let Times { alone, among_others, start } = tile.times();
+    let Times { alone, among_others, start_alone, start, .. } = tile.times();
     let rounds = (tiles * parts).ceil();
-    let step = if rounds > 1.0 { among_others } else { alone };
     let join = if parts > 1.0 { JOIN[0] + (parts / f64::from(tile.size().slices)).ceil() * JOIN[1] } else { 0.0 };
-    rounds * (depth * step + start) + tiles.ceil() * join
+    let one = rounds.min(1.0) * (depth * alone + start_alone);
+    one.max(rounds * (depth * among_others + start)) + tiles.ceil() * join
 }
 
 /// Whether the kernel copies the factors asynchronously, which depends on the sizes and on where rows start.
@@ -101,14 +98,21 @@ mod tests {
     #[test]
     fn the_tile_is_chosen_for_the_blocks_of_all_products() {
         let single = |sizes| chosen::<f32>(sizes, Batch::SINGLE);
-        for (side, tile) in [(0, "large"), (1, "mini"), (64, "mini"), (256, "mini"), (512, "short"), (2048, "large")] {
+        for (side, tile) in
+            [(0, "large"), (1, "single"), (32, "mini"), (64, "mini"), (256, "mini"), (512, "short"), (2048, "large")]
+        {
             assert_eq!(single(cube(side)), (tile.to_owned(), 1), "{side}");
         }
         let sizes = Sizes { k: 64, ..cube(256) };
         assert_eq!(chosen::<f32>(sizes, Batch::contiguous(660, sizes).expect("it is small")).0, "large");
-        // Products smaller than a tile do not fill larger ones.
-        let sizes = cube(64);
-        assert_eq!(chosen::<f32>(sizes, Batch::contiguous(1024, sizes).expect("it is small")).0, "tiny");
+        // Many small products share a multiprocessor.
+        let many =
+            |count, side| chosen::<f32>(cube(side), Batch::contiguous(count, cube(side)).expect("it is small")).0;
+        let batches = [(4096, 32), (1024, 64), (256, 128), (64, 256)].map(|(count, side)| many(count, side));
+        assert_eq!(batches, ["single", "pair", "pair", "large"].map(str::to_owned));
+        let doubles =
+            [8, 16, 32].map(|side| Batch::contiguous(4096, cube(side)).map(|batch| chosen::<f64>(cube(side), batch).0));
+        assert_eq!(doubles.map(|tile| tile.expect("it is small")), ["pair", "pair", "pair"].map(str::to_owned));
         assert_eq!(chosen::<f64>(cube(64), Batch::SINGLE), ("mini".to_owned(), 1));
     }
 
@@ -116,9 +120,9 @@ mod tests {
     fn shallow_products_take_a_tile_whose_pipeline_they_fill() {
         let flat = |k| chosen::<f32>(Sizes { k, ..cube(4096) }, Batch::SINGLE).0;
         // The ring of `large` holds two tiles of 16 beside the one that is read, that of `small` two of 32.
-        assert_eq!([32, 33, 64].map(flat), ["tiny", "large", "large"].map(str::to_owned));
+        assert_eq!([32, 33, 64].map(flat), ["pair", "large", "large"].map(str::to_owned));
         let off = |k| chosen::<f32>(Sizes { k, n: 4095, ..cube(4096) }, Batch::SINGLE).0;
-        assert_eq!([64, 65].map(off), ["short", "small"].map(str::to_owned));
+        assert_eq!([64, 65].map(off), ["pair", "pair"].map(str::to_owned));
     }
 
     #[test]
@@ -151,7 +155,7 @@ mod tests {
     fn matrices_off_16_byte_boundaries_exclude_the_tiles_that_need_them() {
         let sizes = Sizes { k: 65, ..cube(256) };
         let tile = |batch| chosen::<f32>(sizes, batch).0;
-        assert_eq!(tile(Batch::new(660, [1 << 15, (1 << 15) + 1, 1 << 16])), "small");
+        assert_eq!(tile(Batch::new(660, [1 << 15, (1 << 15) + 1, 1 << 16])), "pair");
         // A is turned on its way, element by element.
         assert_eq!(tile(Batch::new(660, [(1 << 15) + 1, 1 << 15, 1 << 16])), "large");
         assert_eq!(tile(Batch::new(1, [0, 1, 0])), tile(Batch::SINGLE));

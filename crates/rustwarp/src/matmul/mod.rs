@@ -20,7 +20,6 @@ use crate::launch::{Launch, require_grid};
 use crate::ptx::library;
 pub use batch::Batch;
 use choice::Division;
-use kernels_gpu::matmul::best;
 pub use sizes::Sizes;
 pub(crate) use sizes::elements;
 pub use tile::{Kernel, Real, Tile};
@@ -182,7 +181,7 @@ impl<T: Real, H: Handle> Plan<T, H> {
             depth,
             sums: Memory::uninit(device.clone(), shared_tiles * parts as usize * elements, "partial sums")?,
             tickets: Memory::zeros(device.clone(), shared_tiles, "tickets")?,
-            shape: Shape::linear(grid, best::BLOCK).with_shared(tile.size().shared),
+            shape: Shape::linear(grid, tile.size().threads).with_shared(tile.size().shared),
         })
     }
 

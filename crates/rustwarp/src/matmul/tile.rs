@@ -12,13 +12,18 @@ pub(super) struct Times {
     pub alone: f64,
     /// For one `k`, where several blocks follow each other on a multiprocessor or share it.
     pub among_others: f64,
-    /// For its start and its end.
+    /// For its start and its end, alone.
+    pub start_alone: f64,
+    /// For these among others.
     pub start: f64,
+    /// How many times as long a step takes without a pipeline of copies.
+    pub plain: f64,
 }
 
 impl Times {
+    /// Those of a block that fills a multiprocessor, or most of it.
     const fn new(alone: f64, among_others: f64, start: f64) -> Self {
-        Self { alone, among_others, start }
+        Self { alone, among_others, start_alone: start, start, plain: 5.0 }
     }
 }
 
@@ -82,10 +87,28 @@ impl Real for f32 {
                 kernels: kernels!(matmul_best_short, f32),
             },
             Tile {
+                name: "tall",
+                size: best::TALL,
+                times: Times::new(14.5, 12.5, 1800.0),
+                kernels: kernels!(matmul_best_tall, f32),
+            },
+            Tile {
                 name: "mini",
                 size: best::MINI,
                 times: Times::new(9.8, 7.3, 1100.0),
                 kernels: kernels!(matmul_best_mini, f32),
+            },
+            Tile {
+                name: "pair",
+                size: best::PAIR,
+                times: Times { alone: 54.0, among_others: 23.8, start_alone: 2000.0, start: 550.0, plain: 2.0 },
+                kernels: kernels!(matmul_best_pair, f32),
+            },
+            Tile {
+                name: "single",
+                size: best::SINGLE,
+                times: Times { alone: 53.0, among_others: 13.3, start_alone: 300.0, start: 50.0, plain: 2.0 },
+                kernels: kernels!(matmul_best_single, f32),
             },
         ]
     }
@@ -98,17 +121,29 @@ impl Real for f64 {
             Tile { name: "large", size: best::LARGE_DOUBLE, times: Times::new(77.0, 77.0, 2500.0), kernels: large },
             Tile { name: "small", size: best::SMALL_DOUBLE, times: Times::new(30.5, 24.5, 1200.0), kernels: small },
             Tile {
+                name: "tall",
+                size: best::TALL_DOUBLE,
+                times: Times::new(15.0, 15.0, 1800.0),
+                kernels: kernels!(matmul_best_tall_double, f64),
+            },
+            Tile {
                 name: "mini",
                 size: best::MINI_DOUBLE,
                 times: Times::new(12.8, 9.7, 900.0),
                 kernels: kernels!(matmul_best_mini_double, f64),
+            },
+            Tile {
+                name: "pair",
+                size: best::PAIR_DOUBLE,
+                times: Times { alone: 30.7, among_others: 14.0, start_alone: 1000.0, start: 330.0, plain: 2.0 },
+                kernels: kernels!(matmul_best_pair_double, f64),
             },
         ]
     }
 }
 
 impl<T> Tile<T> {
-    /// `large`, `small`, `tiny`, `short` or `mini`.
+    /// `large`, `small`, `tiny`, `short`, `tall`, `mini`, `pair` or `single`.
     pub fn name(&self) -> &'static str {
         self.name
     }

@@ -37,7 +37,7 @@ impl<T: Factor> Engine<T> {
     /// The lane's row and column of runs. Without tensor cores, lanes 2 apart have the same rows and neighbours the
     /// same columns: a 16-byte load of half a warp is then one wavefront.
     #[inline(always)]
-    fn place(&self) -> [usize; 2] {
+    pub fn place(&self) -> [usize; 2] {
         let lane = self.lane;
         if T::TENSOR { [lane / 4, lane % 4] } else { [lane & 1 | lane >> 4 << 1, lane >> 1 & 7] }
     }

@@ -7,7 +7,7 @@
 //!   row, one element each, to eight rows of the tile. Rows of the tile have 16 bytes of padding, so that the 32
 //!   elements of a warp's copy go to 32 banks.
 
-use super::layout::{DEPTH, THREADS, TURNED, pitch};
+use super::layout::{DEPTH, pitch, turned_rows};
 use crate::matmul::{factor::Factor, side::Side};
 use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, copy_async, copy_async_or_zero};
@@ -15,7 +15,7 @@ use cuda_std::memory::{SharedAddress, copy_async, copy_async_or_zero};
 /// A thread's share of every tile of one factor: `K` by `X` elements, `W` to a copy; `TURN` where neighbours lie along
 /// `k`.
 #[derive(Clone, Copy)]
-pub struct Feed<T, const X: usize, const K: usize, const W: usize, const TURN: bool> {
+pub struct Feed<T, const X: usize, const K: usize, const W: usize, const THREADS: usize, const TURN: bool> {
     /// The thread's first element of the next tile.
     from: *const T,
     /// Elements from one of the thread's copies to the next.
@@ -33,13 +33,15 @@ pub struct Feed<T, const X: usize, const K: usize, const W: usize, const TURN: b
 #[repr(C)]
 struct Run<T, const W: usize>([T; W]);
 
-impl<T: Factor, const X: usize, const K: usize, const W: usize, const TURN: bool> Feed<T, X, K, W, TURN> {
+impl<T: Factor, const X: usize, const K: usize, const W: usize, const THREADS: usize, const TURN: bool>
+    Feed<T, X, K, W, THREADS, TURN>
+{
     /// Elements of a copy.
     const WIDTH: usize = if TURN { 1 } else { W };
     /// Copies of a thread per tile.
     const COPIES: usize = X * K / Self::WIDTH / THREADS;
     /// Rows of `x` (turned) or of `k` that the block copies at once.
-    const ROWS: usize = if TURN { TURNED } else { THREADS * W / X };
+    const ROWS: usize = if TURN { turned_rows(THREADS) } else { THREADS * W / X };
     const FITS: () = assert!(
         if TURN {
             X.is_multiple_of(Self::ROWS) && K.is_multiple_of(DEPTH)
@@ -58,7 +60,7 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const TURN: bool
     pub unsafe fn new(side: &Side<'_, T>, x: usize, tid: usize, tile: SharedAddress) -> Self {
         const { Self::FITS };
         let (in_k, in_x) = if TURN { (tid % DEPTH, tid / DEPTH) } else { (tid * W / X, tid * W % X) };
-        let x = if !TURN || X == TURNED { (x + in_x).min(side.x - Self::WIDTH) } else { x + in_x };
+        let x = if !TURN || X == turned_rows(THREADS) { (x + in_x).min(side.x - Self::WIDTH) } else { x + in_x };
         Self {
             from: side.address(x, in_k),
             pass: Self::ROWS * side.pitch(),

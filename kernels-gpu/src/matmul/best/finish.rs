@@ -1,7 +1,7 @@
 //! What follows the main loop: the sums of the slices of a block, and of the parts of a tile that several blocks
 //! compute, are added up, and written.
 
-use super::{engine::Engine, layout::THREADS};
+use super::engine::Engine;
 use crate::matmul::{factor::Factor, outer::place};
 use crate::reduce::collective::Sharing;
 use crate::unroll::unroll;
@@ -14,7 +14,7 @@ use cuda_std::thread;
 /// All threads of the block call it, and the shared memory, which has room for the sums of half of the slices, is not
 /// in use.
 #[inline(always)]
-pub unsafe fn join<T: Factor, const TM: usize, const TN: usize, const SLICES: usize>(
+pub unsafe fn join<T: Factor, const TM: usize, const TN: usize, const SLICES: usize, const THREADS: usize>(
     shared: *mut T,
     slice: usize,
     tid: usize,
@@ -27,14 +27,14 @@ pub unsafe fn join<T: Factor, const TM: usize, const TN: usize, const SLICES: us
             unroll!(i < TM => {
                 // SAFETY: each thread of the slice has a place for each of its sums; neighbouring threads have
                 // neighbouring places.
-                unsafe { write_row(sums_of::<T, TM, TN, SLICES>(shared, slice - half, i, tid), threads, &sums[i]) };
+                unsafe { write_row(sums_of::<T, TM, TN, SLICES, THREADS>(shared, slice - half, i, tid), threads, &sums[i]) };
             });
         }
         thread::sync_threads(); // separates the writes of the upper half's sums from their reads
         if slice < half {
             unroll!(i < TM => {
                 // SAFETY: written above by the thread of the same part of the tile.
-                unsafe { add_row(sums_of::<T, TM, TN, SLICES>(shared, slice, i, tid), threads, &mut sums[i]) };
+                unsafe { add_row(sums_of::<T, TM, TN, SLICES, THREADS>(shared, slice, i, tid), threads, &mut sums[i]) };
             });
         }
         half /= 2;
@@ -47,7 +47,7 @@ pub unsafe fn join<T: Factor, const TM: usize, const TN: usize, const SLICES: us
 /// Where row `i` of a thread's sums lies in memory for the sums of several groups of threads: neighbouring threads have
 /// neighbouring places.
 #[inline(always)]
-fn sums_of<T, const TM: usize, const TN: usize, const SLICES: usize>(
+fn sums_of<T, const TM: usize, const TN: usize, const SLICES: usize, const THREADS: usize>(
     memory: *mut T,
     group: usize,
     i: usize,
@@ -100,7 +100,7 @@ impl<T: Factor> Parts<T> {
     /// All threads of the block call it once, and the shared memory has room as for [`join`]; `sums` has room for
     /// the tile of each of them, and the tickets were 0 before the launch, which alone uses both.
     #[inline(always)]
-    pub unsafe fn add_up<const TM: usize, const TN: usize, const SLICES: usize>(
+    pub unsafe fn add_up<const TM: usize, const TN: usize, const SLICES: usize, const THREADS: usize>(
         self,
         shared: *mut T,
         slice: usize,
@@ -111,7 +111,7 @@ impl<T: Factor> Parts<T> {
         if slice == 0 {
             unroll!(i < TM => {
                 // SAFETY: there is room for this part, in which each thread of the slice has a place for each sum.
-                unsafe { write_row(sums_of::<T, TM, TN, SLICES>(self.sums, own, i, tid), threads, &sums[i]) };
+                unsafe { write_row(sums_of::<T, TM, TN, SLICES, THREADS>(self.sums, own, i, tid), threads, &sums[i]) };
             });
         }
         thread::sync_threads(); // the part is complete before the ticket says so
@@ -124,12 +124,12 @@ impl<T: Factor> Parts<T> {
         while part < self.sharing.pieces as usize {
             unroll!(i < TM => {
                 // SAFETY: every part is complete: its block has drawn a ticket before the last one.
-                unsafe { add_row(sums_of::<T, TM, TN, SLICES>(self.sums, part, i, tid), threads, &mut sums[i]) };
+                unsafe { add_row(sums_of::<T, TM, TN, SLICES, THREADS>(self.sums, part, i, tid), threads, &mut sums[i]) };
             });
             part += SLICES;
         }
         // SAFETY: the caller upholds this function's contract, and all threads have left the shared memory.
-        unsafe { join::<T, TM, TN, SLICES>(shared, slice, tid, sums) };
+        unsafe { join::<T, TM, TN, SLICES, THREADS>(shared, slice, tid, sums) };
         true
     }
 }
@@ -159,7 +159,7 @@ unsafe fn add_row<T: Factor, const N: usize>(from: *const T, step: usize, sums: 
 }
 
 /// Writes a thread's sums, the first of which belongs to `row`, `column`, as far as they are inside the product and not
-/// before `own`.
+/// before `own`. The thread has runs of this number of neighbouring rows and columns.
 ///
 /// # Safety
 /// No other thread writes these elements.
@@ -168,12 +168,13 @@ pub unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
     c: *mut T,
     [rows, columns]: [usize; 2],
     [row, column]: [usize; 2],
+    neighbours: [usize; 2],
     own: [usize; 2],
     sums: &[[T; TN]; TM],
 ) {
-    let wide = columns.is_multiple_of(T::WIDTH) && c.addr().is_multiple_of(16);
+    let wide = neighbours[1] == T::WIDTH && columns.is_multiple_of(T::WIDTH) && c.addr().is_multiple_of(16);
     unroll!(i < TM => {
-        let row = place(row, Engine::<T>::LANES[0], Engine::<T>::ROWS, i);
+        let row = place(row, Engine::<T>::LANES[0], neighbours[0], i);
         if own[0] <= row && row < rows {
             let to = c.wrapping_add(row * columns);
             if wide {
@@ -182,7 +183,7 @@ pub unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
                 unsafe { store_runs(to, column, own[1], columns, &sums[i]) };
             } else {
                 // SAFETY: the row is inside the product; the caller upholds the rest of the contract.
-                unsafe { store_elements(to, column, own[1], columns, &sums[i]) };
+                unsafe { store_elements(to, column, neighbours[1], own[1], columns, &sums[i]) };
             }
         }
     });
@@ -203,7 +204,7 @@ unsafe fn store_runs<T: Factor, const TN: usize>(row: *mut T, column: usize, fir
     });
 }
 
-/// Writes elements to columns `first..end` of a row.
+/// Writes elements to columns `first..end` of a row, in runs of this number of neighbours.
 ///
 /// # Safety
 /// The row has `end` elements; no other thread writes these columns.
@@ -211,12 +212,13 @@ unsafe fn store_runs<T: Factor, const TN: usize>(row: *mut T, column: usize, fir
 unsafe fn store_elements<T: Factor, const TN: usize>(
     row: *mut T,
     column: usize,
+    neighbours: usize,
     first: usize,
     end: usize,
     sums: &[T; TN],
 ) {
     unroll!(j < TN => {
-        let column = place(column, Engine::<T>::LANES[1], T::WIDTH, j);
+        let column = place(column, Engine::<T>::LANES[1], neighbours, j);
         if first <= column && column < end {
             // SAFETY: the element is inside the row.
             unsafe { row.add(column).write(sums[j]) };

@@ -1,9 +1,4 @@
-//! The threads of a block, its tiles in shared memory, and the order in which blocks take them.
-
-/// Threads per block.
-pub const BLOCK: u32 = 256;
-
-pub const THREADS: usize = BLOCK as usize;
+//! The tiles of a block in shared memory, and the order in which blocks take them.
 
 /// Elements from one row of a tile in shared memory to the next: four more than it has columns, so that rows start in
 /// different banks, and on 16-byte boundaries.
@@ -31,12 +26,16 @@ pub fn raster(index: usize, down: usize, across: usize) -> [usize; 2] {
 /// Neighbours in `k` that a row of eight lanes copies.
 pub const DEPTH: usize = 8;
 
-/// The least rows or columns of a product that a pipeline takes: those of its tile, or one, if copies that would be
-/// beyond the factor can be made of its last row or column instead. That is so if all copies of a thread have the same
-/// one.
-pub const fn least(divides: bool, side: usize, turned: bool) -> usize {
-    if divides && (!turned || side == TURNED) { 1 } else { side }
+/// The least rows and columns of a product that a pipeline takes, of factors that are not turned and of those that are:
+/// those of its tile, or one, if copies that would be beyond the factor can be made of its last row or column instead.
+/// That is so if all copies of a thread have the same one.
+pub const fn least(divides: bool, [rows, columns]: [u32; 2], threads: usize) -> [[u32; 2]; 2] {
+    let one = turned_rows(threads) as u32;
+    let turned = [if divides && rows == one { 1 } else { rows }, if divides && columns == one { 1 } else { columns }];
+    [if divides { [1; 2] } else { [rows, columns] }, turned]
 }
 
 /// Rows of a turned factor that a block copies at once.
-pub const TURNED: usize = THREADS / DEPTH;
+pub const fn turned_rows(threads: usize) -> usize {
+    threads / DEPTH
+}

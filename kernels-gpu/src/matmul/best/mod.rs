@@ -25,11 +25,13 @@ use super::Factor;
 use cuda_std::kernel;
 use finish::Division;
 use layout::least;
-pub use layout::{BLOCK, pitch};
+pub use layout::pitch;
 use product::product;
 
+mod as_stored;
 mod engine;
 mod feed;
+mod few;
 mod finish;
 mod layout;
 mod product;
@@ -49,21 +51,25 @@ pub struct Tile {
     pub shared: u32,
     /// Whether the kernel is also fast if rows of a factor that is not turned start off 16-byte boundaries.
     pub any: bool,
+    /// Threads of a block.
+    pub threads: u32,
     /// Groups of threads that share the depth.
     pub slices: u32,
     /// Whether several blocks can compute a tile, each from a part of the depth.
     pub divides: bool,
-    /// The least depth of a product that is computed by a pipeline of copies.
+    /// The least rows and columns of a product that is computed by a pipeline of copies, for factors that are not
+    /// turned, and for those that are.
+    pub least: [[u32; 2]; 2],
+    /// The least depth of such a product.
     pub least_depth: u32,
 }
 
 impl Tile {
     /// Whether a product of this many rows and columns and of this depth is computed by a pipeline of copies; else by a
     /// plain loop, which takes several times as long.
-    pub const fn is_pipelined(&self, [rows, columns, depth]: [usize; 3], turned: [bool; 2]) -> bool {
-        least(self.divides, self.rows as usize, turned[0]) <= rows
-            && least(self.divides, self.columns as usize, turned[1]) <= columns
-            && self.least_depth as usize <= depth
+    pub fn is_pipelined(&self, [rows, columns, depth]: [usize; 3], turned: [bool; 2]) -> bool {
+        let [of_rows, of_columns] = [0, 1].map(|side| self.least[usize::from(turned[side])][side] as usize);
+        of_rows <= rows && of_columns <= columns && self.least_depth as usize <= depth
     }
 }
 
@@ -71,15 +77,17 @@ impl Tile {
 macro_rules! tile {
     ($(#[$doc:meta])* $kernel:ident $constant:ident $t:ident:
         $bm:literal $bn:literal $bk:literal, $tm:literal $tn:literal,
-        $stages:literal $slices:literal, $w:literal $any:literal $divides:literal) => {
+        $stages:literal $slices:literal $threads:literal, $w:literal $any:literal $divides:literal) => {
         $(#[$doc])*
         pub const $constant: Tile = Tile {
             rows: $bm,
             columns: $bn,
             shared: ($stages * $bk * (pitch($bm) + pitch($bn)) * size_of::<$t>()) as u32,
             any: $any,
+            threads: $threads,
             slices: $slices,
             divides: $divides,
+            least: least($divides, [$bm, $bn], $threads),
             least_depth: if $divides { 1 } else { ($stages - 1) * $bk + 1 },
         };
 
@@ -88,8 +96,8 @@ macro_rules! tile {
         ///
         /// # Safety
         /// Every product's A has `m * k` elements in `a`, its B `k * n` in `b`, and `c` room for its `m * n`, which
-        /// overlap neither those of other products nor `a` and `b`; `THREADS` threads, one block per part of `depth` of
-        /// each tile of each product, or one per tile if the tile does not divide, and the tile's shared memory; with
+        /// overlap neither those of other products nor `a` and `b`; the tile's threads, one block per part of `depth` of
+        /// each tile of each product, or one per tile if the tile does not divide, and its shared memory; with
         /// several parts, room in `sums` for each part of each tile, and a ticket per tile, which is 0 and stays so.
         #[kernel(for T in [$t], for TURN_A in [false, true], for TURN_B in [false, true])]
         pub unsafe fn $kernel<T: Factor, const TURN_A: bool, const TURN_B: bool>(
@@ -110,7 +118,7 @@ macro_rules! tile {
             let parts = Division { depth, sums, tickets };
             // SAFETY: the caller upholds this function's contract.
             unsafe {
-                product::<T, $bm, $bn, $bk, $tm, $tn, $stages, $slices, $w, $any, $divides, TURN_A, TURN_B>(
+                product::<T, $bm, $bn, $bk, $tm, $tn, $stages, $slices, $threads, $w, $any, $divides, TURN_A, TURN_B>(
                     a, b, c, sizes, steps, parts,
                 )
             };
@@ -119,34 +127,99 @@ macro_rules! tile {
 }
 tile! {
     /// The f32 kernel for products that fill the device with such tiles.
-    matmul_best_large LARGE f32: 256 128 16, 16 8, 3 1, 4 false false
+    matmul_best_large LARGE f32: 256 128 16, 16 8, 3 1 256, 4 false false
 }
 tile! {
     /// The f32 kernel for smaller products.
-    matmul_best_small SMALL f32: 128 64 32, 8 8, 3 2, 4 true false
+    matmul_best_small SMALL f32: 128 64 32, 8 8, 3 2 256, 4 true false
 }
 tile! {
     /// The f32 kernel for products with few such tiles, and for devices with little shared memory.
-    matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4, 4 false true
+    matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4 256, 4 false true
 }
 tile! {
     /// The f32 kernel for products that have fewer of the tiles above than the device has multiprocessors: each warp
     /// computes the whole tile from an eighth of a stage's depth.
-    matmul_best_short SHORT f32: 32 64 64, 8 8, 3 8, 4 true true
+    matmul_best_short SHORT f32: 32 64 64, 8 8, 3 8 256, 4 true true
+}
+tile! {
+    /// The same for products with few columns.
+    matmul_best_tall TALL f32: 64 32 64, 16 4, 3 8 256, 4 true true
 }
 tile! {
     /// The f32 kernel for the smallest products; each warp computes the whole tile, as in `short`.
-    matmul_best_mini MINI f32: 32 32 64, 8 4, 3 8, 4 true true
+    matmul_best_mini MINI f32: 32 32 64, 8 4, 3 8 256, 4 true true
+}
+tile! {
+    /// The f32 kernel for batches: two warps, many of which share a multiprocessor, so that the copies of some overlap
+    /// the multiplications of others.
+    matmul_best_pair PAIR f32: 64 64 16, 8 8, 3 1 64, 4 true true
 }
 tile! {
     /// The f64 kernel for products that fill the device with such tiles.
-    matmul_best_large_double LARGE_DOUBLE f64: 128 128 16, 8 8, 3 1, 2 false false
+    matmul_best_large_double LARGE_DOUBLE f64: 128 128 16, 8 8, 3 1 256, 2 false false
 }
 tile! {
     /// The f64 kernel for smaller products, and for devices with little shared memory.
-    matmul_best_small_double SMALL_DOUBLE f64: 64 64 16, 4 8, 3 2, 2 true true
+    matmul_best_small_double SMALL_DOUBLE f64: 64 64 16, 4 8, 3 2 256, 2 true true
+}
+tile! {
+    /// The f64 kernel for products with few tiles.
+    matmul_best_tall_double TALL_DOUBLE f64: 64 32 64, 8 4, 3 4 256, 2 true true
 }
 tile! {
     /// The f64 kernel for the smallest products.
-    matmul_best_mini_double MINI_DOUBLE f64: 32 32 64, 4 4, 3 4, 2 true true
+    matmul_best_mini_double MINI_DOUBLE f64: 32 32 64, 4 4, 3 4 256, 2 true true
+}
+tile! {
+    /// The f64 kernel for batches of small products, as `pair`.
+    matmul_best_pair_double PAIR_DOUBLE f64: 32 32 16, 4 4, 3 1 64, 2 true true
+}
+
+/// The parameters of a kernel for batches, in the order of `few`'s, and its [`Tile`].
+macro_rules! tile_of_few {
+    ($(#[$doc:meta])* $kernel:ident $constant:ident $t:ident:
+        $bm:literal $bn:literal $bk:literal, $tm:literal $tn:literal, $threads:literal) => {
+        $(#[$doc])*
+        pub const $constant: Tile = Tile {
+            rows: $bm,
+            columns: $bn,
+            shared: few::shared::<$t>($bm, $bn, $bk),
+            any: true,
+            threads: $threads,
+            slices: 1,
+            divides: false,
+            least: [[1; 2]; 2],
+            least_depth: 1,
+        };
+
+        /// Multiplies matrices, as the kernels above. `depth`, `sums` and `tickets` are not used.
+        ///
+        /// # Safety
+        /// As above, with one block per tile of each product.
+        #[kernel(for T in [$t], for ALONG_A in [false, true], for ALONG_B in [false, true])]
+        pub unsafe fn $kernel<T: Factor, const ALONG_A: bool, const ALONG_B: bool>(
+            a: &[T],
+            b: &[T],
+            c: *mut T,
+            m: u32,
+            n: u32,
+            k: u32,
+            a_step: u64,
+            b_step: u64,
+            c_step: u64,
+            _depth: u32,
+            _sums: *mut T,
+            _tickets: *mut u32,
+        ) {
+            let (sizes, steps) = ([m, n, k], [a_step, b_step, c_step].map(|step| step as usize));
+            // SAFETY: the caller upholds this function's contract.
+            unsafe { few::few::<T, $bm, $bn, $bk, $tm, $tn, $threads, ALONG_A, ALONG_B>(a, b, c, sizes, steps) };
+        }
+    };
+}
+tile_of_few! {
+    /// The f32 kernel for batches of the smallest products: one warp. (By two warps with tiles of 64x64, such blocks take
+    /// 168 registers, and are slower than those of `pair`.)
+    matmul_best_single SINGLE f32: 32 32 16, 8 4, 32
 }

@@ -5,7 +5,7 @@ use super::{
     engine::Engine,
     feed::Feed,
     finish::{Division, join, write},
-    layout::{THREADS, least, pitch, raster},
+    layout::{least, pitch, raster},
 };
 use crate::matmul::{A_TRANSPOSED, B_TRANSPOSED, factor::Factor, side::Side};
 use crate::unroll::unroll;
@@ -49,6 +49,7 @@ pub unsafe fn product<
     const TN: usize,
     const STAGES: usize,
     const SLICES: usize,
+    const THREADS: usize,
     const W: usize,
     const ANY: bool,
     const DIVIDES: bool,
@@ -112,8 +113,9 @@ pub unsafe fn product<
         (warp / warps_across * Engine::<T>::LANES[0] * TM, warp % warps_across * Engine::<T>::LANES[1] * TN);
 
     let shared = dynamic_shared_mem::<T>();
-    let inside = a.x >= least(DIVIDES, BM, TURN_A)
-        && b.x >= least(DIVIDES, BN, TURN_B)
+    let least = const { least(DIVIDES, [BM as u32, BN as u32], THREADS) };
+    let inside = a.x >= least[TURN_A as usize][0] as usize
+        && b.x >= least[TURN_B as usize][1] as usize
         && a.k > if DIVIDES { 0 } else { (STAGES - 1) * BK };
     let wide = (TURN_A || a.is_wide()) && (TURN_B || b.is_wide());
     let mut sums = [[T::ZERO; TN]; TM];
@@ -125,15 +127,15 @@ pub unsafe fn product<
         let read_b = tile_b.add(slice * (BK / SLICES) * pitch(BN) + column + engine.first_of_b(pitch(BN)));
         let (to_a, to_b) = (SharedAddress::of(shared), SharedAddress::of(tile_b));
         if inside && wide {
-            let feed_a = Feed::<T, BM, BK, W, TURN_A>::new(&a, first[0], tid, to_a);
-            let feed_b = Feed::<T, BN, BK, W, TURN_B>::new(&b, first[1], tid, to_b);
-            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, W, DIVIDES, TURN_A, TURN_B>(
+            let feed_a = Feed::<T, BM, BK, W, THREADS, TURN_A>::new(&a, first[0], tid, to_a);
+            let feed_b = Feed::<T, BN, BK, W, THREADS, TURN_B>::new(&b, first[1], tid, to_b);
+            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, THREADS, W, DIVIDES, TURN_A, TURN_B>(
                 feed_a, feed_b, a.k, read_a, read_b, &mut sums,
             );
         } else if inside && (wide || ANY) {
-            let feed_a = Feed::<T, BM, BK, 1, TURN_A>::new(&a, first[0], tid, to_a);
-            let feed_b = Feed::<T, BN, BK, 1, TURN_B>::new(&b, first[1], tid, to_b);
-            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, 1, DIVIDES, TURN_A, TURN_B>(
+            let feed_a = Feed::<T, BM, BK, 1, THREADS, TURN_A>::new(&a, first[0], tid, to_a);
+            let feed_b = Feed::<T, BN, BK, 1, THREADS, TURN_B>::new(&b, first[1], tid, to_b);
+            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, THREADS, 1, DIVIDES, TURN_A, TURN_B>(
                 feed_a, feed_b, a.k, read_a, read_b, &mut sums,
             );
         } else {
@@ -155,16 +157,17 @@ pub unsafe fn product<
             }
         }
         if SLICES > 1 {
-            join::<T, TM, TN, SLICES>(shared, slice, tid_in_slice, &mut sums);
+            join::<T, TM, TN, SLICES, THREADS>(shared, slice, tid_in_slice, &mut sums);
         }
         if let Some(parts) = parts
             && parts.sharing.pieces > 1
-            && !parts.add_up::<TM, TN, SLICES>(shared, slice, tid_in_slice, &mut sums)
+            && !parts.add_up::<TM, TN, SLICES, THREADS>(shared, slice, tid_in_slice, &mut sums)
         {
             return;
         }
         if slice == 0 {
-            write::<T, TM, TN>(c, [a.x, b.x], engine.first_sum([first[0] + row, first[1] + column]), own, &sums);
+            let at = engine.first_sum([first[0] + row, first[1] + column]);
+            write::<T, TM, TN>(c, [a.x, b.x], at, [Engine::<T>::ROWS, T::WIDTH], own, &sums);
         }
     }
 }
@@ -174,7 +177,7 @@ pub unsafe fn product<
 /// # Safety
 /// The batch has all elements of the matrix.
 #[inline(always)]
-unsafe fn matrix<T>(batch: &[T], start: usize, [rows, columns]: [u32; 2]) -> &[T] {
+pub unsafe fn matrix<T>(batch: &[T], start: usize, [rows, columns]: [u32; 2]) -> &[T] {
     // SAFETY: the caller upholds this function's contract; a matrix without elements may start anywhere.
     unsafe { slice::from_raw_parts(batch.as_ptr().wrapping_add(start), rows as usize * columns as usize) }
 }
@@ -194,13 +197,14 @@ unsafe fn pipeline<
     const TN: usize,
     const STAGES: usize,
     const SLICES: usize,
+    const THREADS: usize,
     const W: usize,
     const DIVIDES: bool,
     const TURN_A: bool,
     const TURN_B: bool,
 >(
-    mut feed_a: Feed<T, BM, BK, W, TURN_A>,
-    mut feed_b: Feed<T, BN, BK, W, TURN_B>,
+    mut feed_a: Feed<T, BM, BK, W, THREADS, TURN_A>,
+    mut feed_b: Feed<T, BN, BK, W, THREADS, TURN_B>,
     k: usize,
     read_a: *const T,
     read_b: *const T,

@@ -30,7 +30,7 @@ pub(crate) const TILE: Setting<Choice> = Setting {
     name: "tile",
     help: "Tile of `best`; auto is the one expected to be fastest for the size",
     generated: false,
-    kind: Choice(&["auto", "large", "small", "tiny", "short", "mini"]),
+    kind: Choice(&["auto", "large", "small", "tiny", "short", "tall", "mini", "pair", "single"]),
 };
 
 /// The family.
@@ -204,6 +204,11 @@ fn cases() -> Vec<Case> {
         case([35, 67, 130], "short", &[a, b]).only(&[Dtype::F32]),
         case([36, 64, 64], "short", &[a]).only(&[Dtype::F32]),
         case([33, 65, 3], "short", &[b]).only(&[Dtype::F32]),
+        case([64, 32, 449], "tall", &[]),
+        case([67, 35, 130], "tall", &[a, b]),
+        case([64, 36, 64], "tall", &[a]),
+        case([65, 33, 3], "tall", &[b]),
+        case([68, 36, 577], "tall", &[b]),
         case([32, 32, 320], "mini", &[]),
         case([33, 35, 195], "mini", &[a, b]),
         case([36, 40, 66], "mini", &[a]),
@@ -240,6 +245,15 @@ fn cases() -> Vec<Case> {
         case([3, 65, 66, 67], "small", &[a]).only(&[Dtype::F64]),
         case([2, 129, 65, 66], "small", &[]),
         case([2, 129, 132, 34], "large", &[a]),
+        // Few threads to a block: for each kind of copy, with parts of the depth, and in plain loops.
+        case([2, 64, 68, 36], "pair", &[]),
+        case([2, 65, 67, 70], "pair", &[a, b]),
+        case([3, 36, 40, 17], "pair", &[a]),
+        case([66, 64, 577], "pair", &[b]),
+        case([2, 32, 36, 32], "single", &[]).only(&[Dtype::F32]),
+        case([2, 33, 35, 47], "single", &[a, b]).only(&[Dtype::F32]),
+        case([3, 12, 8, 33], "single", &[a]).only(&[Dtype::F32]),
+        case([33, 32, 641], "single", &[b]).only(&[Dtype::F32]),
     ]
 }
 

@@ -71,7 +71,8 @@ pub(super) fn rungs<T: Real>() -> Vec<Rung<Planned<Kernel<T>>>> {
             block: only(&[double_buffered::BLOCK]),
             kernel: square(double_buffered::TILE, double_buffered::matmul_double_buffered::<T>),
         },
-        Rung { name: "best", idea: best::IDEA, block: only(&[best::BLOCK]), kernel: Planned::ByLibrary },
+        // The block of most tiles; the tile that is chosen has the last word.
+        Rung { name: "best", idea: best::IDEA, block: only(&[best::LARGE.threads]), kernel: Planned::ByLibrary },
     ]
 }
 

@@ -1,0 +1,98 @@
+//! Tiles of one factor in shared memory as the factor is stored: in rows along `x` where neighbours in memory are
+//! neighbours in `x`, else along `k`. Nothing is turned, so that all copies and all loads take 16 bytes.
+
+use super::layout::pitch;
+use crate::matmul::{factor::Factor, outer::runs, side::Side};
+use crate::unroll::unroll;
+use cuda_std::memory::{SharedAddress, copy_async_or_zero};
+
+/// `k` that are loaded together: a run of 16 bytes where rows lie along `k`.
+pub const DEPTH: usize = 4;
+
+/// A thread's share of every tile of one factor: `K` by `X` elements, with rows along `k` if `ALONG_K`.
+#[derive(Clone, Copy)]
+pub struct AsStored<'a, T, const X: usize, const K: usize, const THREADS: usize, const ALONG_K: bool> {
+    side: Side<'a, T>,
+    /// The first row or column of the product.
+    first: usize,
+    tid: usize,
+}
+
+/// 16 bytes of `T`, or one element.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Run<T, const W: usize>([T; W]);
+
+impl<'a, T: Factor, const X: usize, const K: usize, const THREADS: usize, const ALONG_K: bool>
+    AsStored<'a, T, X, K, THREADS, ALONG_K>
+{
+    /// Elements of a row of the tile.
+    const ROW: usize = if ALONG_K { K } else { X };
+    /// The share of thread `tid` of the tiles that start at row or column `first`.
+    #[inline(always)]
+    pub fn new(side: Side<'a, T>, first: usize, tid: usize) -> Self {
+        const {
+            assert!(T::WIDTH == DEPTH, "a run along `k` is what is loaded together");
+        }
+        Self { side, first, tid }
+    }
+
+    /// Starts the copies of the tile that begins at `k`. Elements beyond the depth become zeros, rows and columns
+    /// beyond the factor copies of its last one.
+    ///
+    /// # Safety
+    /// The factor has elements, and the tile is not in use.
+    #[inline(always)]
+    pub unsafe fn copy(&self, k: usize, tile: *mut T) {
+        // SAFETY: the caller upholds this function's contract.
+        unsafe { if self.side.is_wide() { self.copy_in::<DEPTH>(k, tile) } else { self.copy_in::<1>(k, tile) } };
+    }
+
+    /// Starts the copies, each of `W` elements.
+    ///
+    /// # Safety
+    /// As for [`copy`](Self::copy); runs of `W` elements start on boundaries, and their number divides the factor's rows.
+    #[inline(always)]
+    unsafe fn copy_in<const W: usize>(&self, k: usize, tile: *mut T) {
+        let Self { side, first, tid } = self;
+        // SAFETY: the tile is shared memory.
+        let (to, across) = (unsafe { SharedAddress::of(tile) }, Self::ROW / W);
+        let mut run = *tid;
+        // Not unrolled: the compiler would keep an address for each copy.
+        while run < X * K / W {
+            let (row, along) = (run / across, run % across * W);
+            let to = to.add(((row * pitch(Self::ROW) + along) * size_of::<T>()) as u32);
+            let (x, k) = if ALONG_K { (first + row, k + along) } else { (first + along, k + row) };
+            let from = side.address(x.min(side.x - if ALONG_K { 1 } else { W }), k);
+            // SAFETY: the run is inside the factor, or it is not read; the tile has room.
+            unsafe { copy_async_or_zero::<Run<T, W>>(to, from.cast(), k < side.k) };
+            run += THREADS;
+        }
+    }
+
+    /// The thread's rows or columns of [`DEPTH`] `k` from `k` on, for each of these `k`. The rows or columns of `lanes`
+    /// threads follow each other from `first` on.
+    ///
+    /// # Safety
+    /// The elements are inside the tile, complete, and not written meanwhile.
+    #[inline(always)]
+    pub unsafe fn load<const N: usize>(tile: *const T, k: usize, first: usize, lanes: usize) -> [[T; N]; DEPTH] {
+        let mut values = [[T::ZERO; N]; DEPTH];
+        if ALONG_K {
+            unroll!(i < N => {
+                let mut run = [T::ZERO; DEPTH];
+                // SAFETY: the caller upholds this function's contract; rows start on 16-byte boundaries.
+                unsafe { T::load_wide(tile.add((first + i * lanes) * pitch(K) + k), &mut run, 0) };
+                unroll!(j < DEPTH => {
+                    values[j][i] = run[j];
+                });
+            });
+        } else {
+            unroll!(j < DEPTH => {
+                // SAFETY: the caller upholds this function's contract.
+                values[j] = unsafe { runs(tile.add((k + j) * pitch(X) + first), lanes) };
+            });
+        }
+        values
+    }
+}
