@@ -62,11 +62,15 @@ pub(super) fn fastest<'v, T: Real>(
 /// Estimated nanoseconds until the busiest multiprocessor has finished. It has this number of tiles, each divided into
 /// `parts`, and a part takes as long as `depth` steps of a pipeline.
 fn time<T: Real>(tile: &Tile<T>, tiles: f64, parts: f64, depth: f64) -> f64 {
-    let Times { alone, among_others, start_alone, start, .. } = tile.times();
+    let Times { alone, among_others, start_alone, start, lag, .. } = tile.times();
     let rounds = (tiles * parts).ceil();
     let join = if parts > 1.0 { JOIN[0] + (parts / f64::from(tile.size().slices)).ceil() * JOIN[1] } else { 0.0 };
-    let one = rounds.min(1.0) * (depth * alone + start_alone);
-    one.max(rounds * (depth * among_others + start)) + tiles.ceil() * join
+    let blocks = if rounds > 1.0 {
+        rounds * (depth * among_others + start) + depth * lag
+    } else {
+        rounds * (depth * alone + start_alone)
+    };
+    blocks + tiles.ceil() * join
 }
 
 /// Whether the kernel copies the factors asynchronously, which depends on the sizes and on where rows start.

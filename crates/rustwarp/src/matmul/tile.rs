@@ -16,6 +16,8 @@ pub(super) struct Times {
     pub start_alone: f64,
     /// For these among others.
     pub start: f64,
+    /// For one `k` of all blocks of a multiprocessor, as long as few of them share it.
+    pub lag: f64,
     /// How many times as long a step takes without a pipeline of copies.
     pub plain: f64,
 }
@@ -23,7 +25,7 @@ pub(super) struct Times {
 impl Times {
     /// Those of a block that fills a multiprocessor, or most of it.
     const fn new(alone: f64, among_others: f64, start: f64) -> Self {
-        Self { alone, among_others, start_alone: start, start, plain: 5.0 }
+        Self { alone, among_others, start_alone: start, start, lag: 0.0, plain: 5.0 }
     }
 }
 
@@ -89,7 +91,7 @@ impl Real for f32 {
             Tile {
                 name: "tall",
                 size: best::TALL,
-                times: Times::new(14.5, 12.5, 1800.0),
+                times: Times::new(15.0, 12.8, 1800.0),
                 kernels: kernels!(matmul_best_tall, f32),
             },
             Tile {
@@ -101,13 +103,20 @@ impl Real for f32 {
             Tile {
                 name: "pair",
                 size: best::PAIR,
-                times: Times { alone: 54.0, among_others: 23.8, start_alone: 2000.0, start: 550.0, plain: 2.0 },
+                times: Times {
+                    alone: 54.0,
+                    among_others: 22.6,
+                    start_alone: 2000.0,
+                    start: 430.0,
+                    lag: 27.0,
+                    plain: 2.0,
+                },
                 kernels: kernels!(matmul_best_pair, f32),
             },
             Tile {
                 name: "single",
                 size: best::SINGLE,
-                times: Times { alone: 53.0, among_others: 13.3, start_alone: 300.0, start: 50.0, plain: 2.0 },
+                times: Times { alone: 53.0, among_others: 13.3, start_alone: 300.0, start: 50.0, lag: 0.0, plain: 2.0 },
                 kernels: kernels!(matmul_best_single, f32),
             },
         ]
@@ -123,7 +132,7 @@ impl Real for f64 {
             Tile {
                 name: "tall",
                 size: best::TALL_DOUBLE,
-                times: Times::new(15.0, 15.0, 1800.0),
+                times: Times::new(15.5, 17.0, 1800.0),
                 kernels: kernels!(matmul_best_tall_double, f64),
             },
             Tile {
@@ -135,7 +144,14 @@ impl Real for f64 {
             Tile {
                 name: "pair",
                 size: best::PAIR_DOUBLE,
-                times: Times { alone: 30.7, among_others: 14.0, start_alone: 1000.0, start: 330.0, plain: 2.0 },
+                times: Times {
+                    alone: 30.7,
+                    among_others: 14.0,
+                    start_alone: 1000.0,
+                    start: 330.0,
+                    lag: 0.0,
+                    plain: 2.0,
+                },
                 kernels: kernels!(matmul_best_pair_double, f64),
             },
         ]
