@@ -101,6 +101,37 @@ fn kernel(function: usize, pointers: *const *const u8) -> KernelNode {
     KernelNode { function, dimensions, pointers, extra: std::ptr::null(), kernel: 0, context: 0 }
 }
 
+/// A kernel that stores `%current_graph_exec`, with 1 added, to two words.
+const RUNNING: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry running(.param .u64 data) {
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [data];
+    mov.u64 %rd2, %current_graph_exec;
+    add.u64 %rd3, %rd2, 1;
+    st.global.u64 [%rd1], %rd3;
+    ret;
+}";
+
+/// The register names a graph that a kernel may launch and that is running, so that it is 0 in a launch by the host, in
+/// a graph and outside of one.
+#[test]
+fn no_graph_of_the_device_is_running() {
+    start();
+    let (mut module, text) = (0, CString::new(RUNNING).expect("text"));
+    ok(unsafe { cuModuleLoadData(&mut module, text.as_ptr().cast()) });
+    let (stream, running) = (stream(), function(module, "running"));
+    let (data, in_graph) = (words([9; 32]), words([9; 32]));
+    ok(launch(running, stream, &[data]));
+    let pointers = [std::ptr::from_ref(&in_graph)];
+    let (mut graph, mut node, mut executable) = (0, 0, 0);
+    ok(unsafe { cuGraphCreate(&mut graph, 0) });
+    let kernel = kernel(running, pointers.as_ptr().cast());
+    ok(unsafe { cuGraphAddKernelNode_v2(&mut node, graph, std::ptr::null(), 0, &kernel) });
+    ok(unsafe { cuGraphInstantiateWithFlags(&mut executable, graph, 0) });
+    ok(unsafe { cuGraphLaunch(executable, stream) });
+    ok(unsafe { cuStreamSynchronize(stream) });
+    assert_eq!((&read(data)[..3], &read(in_graph)[..3]), (&[1, 0, 9][..], &[1, 0, 9][..]));
+}
+
 /// A user object ends when neither the program nor a graph, an executable or a launch refers to it.
 #[test]
 fn objects_that_graphs_keep() {
