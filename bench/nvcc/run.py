@@ -30,6 +30,7 @@ OPTIONS = {
     "perthread": ["--default-stream", "per-thread"],
     "separate": ["-rdc=true", "programs/separate/part.cu"],
     "cooperative": ["-rdc=true"],
+    "local_arrays": ["-G"],
 }
 
 MARK = re.compile(r"finds( in a header)?( with CUDA (\d+))?: ([a-z-]+)")

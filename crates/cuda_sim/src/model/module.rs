@@ -85,7 +85,7 @@ pub fn facts(program: &Program, name: &str) -> Option<Facts> {
         estimate_registers(program, name).unwrap_or(32).clamp(16, entry.max_registers.unwrap_or(255).clamp(16, 255));
     Some(Facts {
         static_shared: demand.shared_bytes,
-        local: entry.frame_bytes,
+        local: entry.counted_frame(),
         constant: constants.map(|variable| variable.size).sum(),
         registers,
         cluster: entry.required_cluster,

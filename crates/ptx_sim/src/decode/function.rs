@@ -6,7 +6,7 @@ use super::decoder::{Context, Decoder};
 use super::instruction::find;
 use super::names::{Class, Labels, Named, Names};
 use super::variables::{index, reserve};
-use crate::program::{Described, Function, Inst, Kind, Op, Space};
+use crate::program::{Apart, Described, Function, Inst, Kind, Op, Part, Space};
 use crate::syntax::ParseError;
 use crate::syntax::tree::{self, Statement};
 
@@ -120,6 +120,7 @@ impl<'t> Decoder<'_, 't> {
                 Statement::Variable(variable) => {
                     self.variable(variable, &mut frame, &mut decoded.frame_align)?;
                     most = most.max(frame);
+                    self.apart(variable, decoded);
                 }
                 Statement::Location(loc) => location = Some(self.context.locations.add(loc, self.context.strings)),
                 Statement::Pragma(text) => self.pragma(text),
@@ -180,6 +181,22 @@ impl<'t> Decoder<'_, 't> {
         };
         self.names.declare(variable.name, named);
         Ok(())
+    }
+
+    /// Adds the parts of a variable of the frame that lie apart.
+    fn apart(&self, variable: &tree::Variable<'t>, decoded: &mut Function) {
+        let (Some(Named::Frame { offset, size, .. }), Some(apart)) = (self.names.find(variable.name), &self.body.apart)
+        else {
+            return;
+        };
+        if apart.name == variable.name {
+            let parts = apart.parts.iter().map(|part| Part {
+                name: part.name.clone(),
+                start: offset + part.start,
+                size: part.size,
+            });
+            decoded.apart = Apart { range: offset..offset + size, parts: parts.collect(), added: apart.added };
+        }
     }
 
     fn pragma(&mut self, text: &str) {

@@ -11,6 +11,7 @@ mod control;
 mod conversions;
 mod decoder;
 mod effects;
+mod frames;
 mod function;
 mod instruction;
 mod locations;

@@ -3,10 +3,11 @@
 use crate::hash::Map;
 
 use super::decoder::{Context, Opcodes};
+use super::frames;
 use super::function;
 use super::locations::Locations;
 use super::variables::{index, reserve};
-use crate::program::{Function, Kind, Param, Program, Rows};
+use crate::program::{Apart, Function, Kind, Param, Program, Rows};
 use crate::syntax::tree;
 use crate::syntax::{self, ParseError};
 
@@ -16,7 +17,8 @@ impl Program {
     /// # Errors
     /// When the text is not PTX: bad syntax, a name that is not declared, a size that exceeds any memory.
     pub fn parse(text: &str) -> Result<Program, ParseError> {
-        let module = syntax::parse(text)?;
+        let mut module = syntax::parse(text)?;
+        frames::spread(&mut module);
         let mut context = Context::new(&module);
         context.declare(&module)?;
         context.initialise(&module)?;
@@ -118,6 +120,7 @@ impl Function {
             returns,
             frame_bytes: end,
             frame_align: aligned.unwrap_or_default().max(FRAME_ALIGN),
+            apart: Apart::default(),
             rows: Rows::default(),
             preset: Vec::new(),
             code: Vec::new(),

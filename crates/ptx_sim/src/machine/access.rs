@@ -1,5 +1,6 @@
 //! Check of the alignment and bounds of every lane of an access, before it is reported to the observers and performed.
 
+use super::apart;
 use super::faults::BadAccess;
 use super::part::{Part, Shape};
 use super::premature;
@@ -57,6 +58,11 @@ pub fn check<O: Observer>(
                 let outside = |lane: usize| !fits(addresses[lane], bytes, address::STACK_START, end);
                 let lane = lanes::first(lanes::select(mask, outside));
                 return Err(context.bad_range(bad(step, part, shape, lane), "the thread's stack", end));
+            }
+            if context.apart
+                && let Some(lane) = apart::first_between(step, addresses, mask, &spread, bytes)
+            {
+                return Err(apart::stop(step, bad(step, part, shape, lane)));
             }
         }
         Space::Global | Space::Const | Space::Generic => {

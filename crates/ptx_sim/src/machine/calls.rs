@@ -39,9 +39,9 @@ pub fn execute<O: Observer>(step: &mut Step<'_, '_, O>, split: Split) -> Result<
             continue;
         }
         let caller = &step.warp.frames[split.frame as usize];
-        let (from, depth) = (caller.base, caller.depth + 1);
+        let (from, depth, added) = (caller.base, caller.depth + 1, caller.added);
         let base = caller.top.next_multiple_of(function.frame_align);
-        if depth > MAX_DEPTH || presets::stack_exceeded(step.context(), target, base) {
+        if depth > MAX_DEPTH || presets::stack_exceeded(step.context(), target, base - added) {
             let limit = step.context().setup.profile.stack_bytes;
             let title = format!("call depth {depth} exceeds the stack of {limit} bytes per thread");
             return Err(step.fault(lanes::first(mask), "stack-overflow", title));
@@ -51,7 +51,7 @@ pub fn execute<O: Observer>(step: &mut Step<'_, '_, O>, split: Split) -> Result<
             return Err(step.fault(lanes::first(mask), "out-of-memory", title));
         }
         let caller = Some((split.frame, split.pc));
-        let frame = Frame { base, lanes: mask, caller, depth, ..Frame::default() };
+        let frame = Frame { base, lanes: mask, caller, added, depth, ..Frame::default() };
         presets::open_frame(step.worker, step.warp, step.block.id, target, frame, join);
         copy_all(&mut step.warp.local, params, &function.params, mask, |caller, callee| (from + caller, base + callee));
         if O::Shadow::ON {

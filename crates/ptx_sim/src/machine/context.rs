@@ -23,6 +23,8 @@ pub struct Context<'a> {
     pub gaps: [Range<u64>; 2],
     /// The largest end of these.
     pub gaps_end: u64,
+    /// Whether variables of a function's frame lie apart.
+    pub apart: bool,
     /// Index of the program among those that the machine has loaded.
     pub module: usize,
     pub entry: u32,
@@ -130,6 +132,7 @@ impl<'a> Context<'a> {
             },
             gaps,
             gaps_end,
+            apart: program.functions.iter().any(|function| !function.apart.parts.is_empty()),
             module: module.number,
             entry,
             flows: module.flows.clone(),

@@ -157,7 +157,7 @@ pub fn grow_stack<O: Observer>(step: &mut Step<'_, '_, O>, bytes: u64, align: u6
     let limit = step.context().setup.profile.stack_bytes;
     let start = step.warp.frames[step.at.frame as usize].top.next_multiple_of(align.clamp(1, 1 << 20));
     let top = start.saturating_add(bytes);
-    if top > limit {
+    if top - step.warp.frames[step.at.frame as usize].added > limit {
         let title = format!("the stack of {limit} bytes per thread has no room for {bytes} more bytes");
         return Err(step.fault(lanes::first(step.mask), "stack-overflow", title));
     }

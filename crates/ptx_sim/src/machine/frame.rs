@@ -45,6 +45,8 @@ pub struct Frame {
     pub lanes: u32,
     /// Calling frame and the call's pc; `None` for the kernel itself.
     pub caller: Option<(u32, u32)>,
+    /// Number of bytes that gaps between variables add to this frame and those that led to it.
+    pub added: u64,
     /// Call depth.
     pub depth: u32,
 }

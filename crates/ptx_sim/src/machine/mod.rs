@@ -10,6 +10,7 @@
 
 mod access;
 mod afford;
+mod apart;
 mod asynchronous;
 mod atomics;
 mod barrier;

@@ -23,6 +23,7 @@ pub fn open_frame<O: Observer>(
     let code = &context.program.functions[function as usize];
     frame.function = function;
     frame.top = frame.base.saturating_add(code.frame_bytes);
+    frame.added += code.apart.added;
     let new;
     let tracked = O::Shadow::ON;
     (frame.registers, new) = worker.pool.registers(context.program, &context.budget, function, tracked);
@@ -45,10 +46,10 @@ pub fn open_frame<O: Observer>(
     index
 }
 
-/// Whether a frame at `base` would exceed the stack.
-pub fn stack_exceeded(context: &Context<'_>, function: u32, base: u64) -> bool {
-    let bytes = context.program.functions[function as usize].frame_bytes;
-    base.saturating_add(bytes) > context.setup.profile.stack_bytes
+/// Whether a frame of `function` would exceed the stack, below which `used` bytes are counted.
+pub fn stack_exceeded(context: &Context<'_>, function: u32, used: u64) -> bool {
+    let bytes = context.program.functions[function as usize].counted_frame();
+    used.saturating_add(bytes) > context.setup.profile.stack_bytes
 }
 
 /// Whether the value is equal for every frame of a function in one launch.

@@ -55,10 +55,11 @@ pub fn launch(launch: &Launch<'_>, function: &Function, layout: &Layout, profile
         );
     }
     params(launch, function)?;
-    if function.frame_bytes.saturating_add(first_frame(function)) > profile.stack_bytes {
+    if function.counted_frame().saturating_add(first_frame(function)) > profile.stack_bytes {
         let title = format!(
             "each thread needs {} bytes of local memory; at most {} are possible",
-            function.frame_bytes, profile.stack_bytes
+            function.counted_frame(),
+            profile.stack_bytes
         );
         return refuse("stack-size", title);
     }

@@ -284,7 +284,7 @@ fn post_order(edges: &[Vec<usize>], root: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{Guard, Inst, Rows};
+    use crate::program::{Apart, Guard, Inst, Rows};
 
     fn inst(op: Op, guarded: bool) -> Inst {
         let guard = guarded.then_some(Guard { pred: 0, negated: false });
@@ -303,6 +303,7 @@ mod tests {
             returns: vec![],
             frame_bytes: 0,
             frame_align: 16,
+            apart: Apart::default(),
             rows: Rows::default(),
             preset: vec![],
             code,

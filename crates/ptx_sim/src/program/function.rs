@@ -1,6 +1,6 @@
 //! Functions: parameters, registers, and the initial values of registers.
 
-use super::{Inst, Symbol};
+use super::{Apart, Inst, Symbol};
 use crate::isa::facts::{Facts, Fidelity, Latency, Undefined, Work, facts};
 use crate::isa::lift::Meaning;
 use crate::isa::special::Special;
@@ -22,6 +22,8 @@ pub struct Function {
     pub frame_bytes: u64,
     /// Alignment of a thread's frame in bytes: the largest of what it holds, and at least 16.
     pub frame_align: u64,
+    /// The variables of the frame that lie apart.
+    pub(crate) apart: Apart,
     /// Number of rows in `Registers::{w32, w64, pred}`.
     pub rows: Rows,
     /// Rows filled on entry.
@@ -58,6 +60,11 @@ impl Described {
 }
 
 impl Function {
+    /// Returns the size of a thread's frame as limits count it: without the gaps between variables.
+    pub fn counted_frame(&self) -> u64 {
+        self.frame_bytes - self.apart.added
+    }
+
     /// Returns the facts of an instruction.
     pub(crate) fn facts(&self, pc: u32) -> &'static Facts {
         self.described.get(pc as usize).unwrap_or(&Described::NOTHING).facts

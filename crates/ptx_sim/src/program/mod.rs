@@ -1,5 +1,6 @@
 //! A decoded PTX module: plain data that `decode` produces and `machine` executes.
 
+mod apart;
 mod asynchronous;
 mod cooperation;
 pub(crate) mod entry;
@@ -25,6 +26,7 @@ mod warpgroup;
 use crate::files::Recorded;
 
 pub use crate::registers::Rows;
+pub(crate) use apart::{Apart, Part};
 pub use asynchronous::{Async, Group, Mbarrier, Reduce};
 pub use cooperation::{BarrierKind, BarrierReduce};
 pub(crate) use function::Described;

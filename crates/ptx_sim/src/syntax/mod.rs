@@ -8,6 +8,7 @@ mod lexer;
 mod literal;
 mod module;
 mod parser;
+pub mod section;
 mod statement;
 mod target;
 pub mod tree;

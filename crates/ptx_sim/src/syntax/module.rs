@@ -150,9 +150,11 @@ impl<'t> Parser<'t> {
         if !self.at("{") {
             return Err(self.error("`{`"));
         }
+        let start = self.token.start + 1;
         if name != ".debug_str" {
             self.lexer.skip_to_brace()?;
             self.advance()?;
+            module.sections.push((name, self.text.get(start..self.token.start).unwrap_or_default()));
             return self.expect("}");
         }
         self.advance()?;
@@ -172,6 +174,7 @@ impl<'t> Parser<'t> {
                 }
             }
         }
+        module.sections.push((name, self.text.get(start..self.token.start).unwrap_or_default()));
         self.expect("}")
     }
 

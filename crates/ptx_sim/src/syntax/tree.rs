@@ -19,6 +19,8 @@ pub struct Module<'t> {
     pub variables: Vec<Variable<'t>>,
     /// Contents of `.section .debug_str`, which `.loc` refers to for the names of inlined functions.
     pub strings: DebugStrings<'t>,
+    /// Names and texts of the debug sections.
+    pub sections: Vec<(&'t str, &'t str)>,
 }
 
 /// The contents of `.debug_str`.
@@ -77,6 +79,30 @@ pub struct Body<'t> {
     pub statements: Vec<Statement<'t>>,
     /// Operands of all statements; a `Span` is a range of this list.
     pub operands: Vec<Operand<'t>>,
+    /// The variable in local memory whose parts lie apart, if there is one.
+    pub apart: Option<Apart<'t>>,
+}
+
+/// A variable in local memory whose parts lie apart.
+#[derive(Debug)]
+pub struct Apart<'t> {
+    /// Name of the variable.
+    pub name: &'t str,
+    /// The parts, in order.
+    pub parts: Vec<Part>,
+    /// Number of bytes that the distances between the parts add.
+    pub added: u64,
+}
+
+/// A part of a variable in local memory: one variable of the source, several that overlap, or what lies between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Name in the source; `None` for what the compiler added.
+    pub name: Option<String>,
+    /// Offset in bytes.
+    pub start: u64,
+    /// Size in bytes.
+    pub size: u64,
 }
 
 /// Range of indices into `Body::operands`.

@@ -7,6 +7,7 @@ CLANG=${CLANG:-clang}
 mkdir -p nvcc clang
 for source in *.cu; do
     name=${source%.cu}
+    [ "$name" = frames ] && continue
     for arch in 75 80 90; do
         case $name in pipeline) [ $arch -lt 80 ] && continue ;; esac
         # Products and sums are not fused, so that results are the same everywhere.
@@ -16,4 +17,11 @@ for source in *.cu; do
         "$CLANG" -x cuda --cuda-device-only --cuda-gpu-arch=sm_$arch -nocudainc -nocudalib -Wno-unknown-cuda-version -Xclang -target-feature -Xclang +ptx80 \
             -std=c++17 -O3 -ffp-contract=off -S "$source" -o clang/$name.sm_$arch.ptx || echo "clang: $source"
     done
+done
+# With debug information, which contains the folder of the source.
+mkdir -p /tmp/programs && cp frames.cu /tmp/programs
+for arch in 75 90 100; do
+    # shellcheck disable=SC2086
+    (cd /tmp/programs && "$NVCC" $NVCC_FLAGS -std=c++17 -G -arch=compute_$arch -ptx frames.cu -o frames.ptx) &&
+        sed 's|^\(\t\.file\t1 \)".*/|\1"|' /tmp/programs/frames.ptx > nvcc/frames.sm_$arch.ptx || echo "nvcc: frames.cu"
 done
