@@ -28,6 +28,7 @@ impl<'a, T: Factor, const X: usize, const K: usize, const THREADS: usize, const 
 {
     /// Elements of a row of the tile.
     const ROW: usize = if ALONG_K { K } else { X };
+
     /// The share of thread `tid` of the tiles that start at row or column `first`.
     #[inline(always)]
     pub fn new(side: Side<'a, T>, first: usize, tid: usize) -> Self {
@@ -51,7 +52,7 @@ impl<'a, T: Factor, const X: usize, const K: usize, const THREADS: usize, const 
     /// Starts the copies, each of `W` elements.
     ///
     /// # Safety
-    /// As for [`copy`](Self::copy); runs of `W` elements start on boundaries, and their number divides the factor's rows.
+    /// As for [`copy`](Self::copy); runs of `W` elements start on boundaries, and rows of the factor are made of them.
     #[inline(always)]
     unsafe fn copy_in<const W: usize>(&self, k: usize, tile: *mut T) {
         let Self { side, first, tid } = self;

@@ -27,14 +27,14 @@ pub unsafe fn join<T: Factor, const TM: usize, const TN: usize, const SLICES: us
             unroll!(i < TM => {
                 // SAFETY: each thread of the slice has a place for each of its sums; neighbouring threads have
                 // neighbouring places.
-                unsafe { write_row(sums_of::<T, TM, TN, SLICES, THREADS>(shared, slice - half, i, tid), threads, &sums[i]) };
+                unsafe { write_row(sums_of::<T, TM, TN>(shared, slice - half, i, tid, threads), threads, &sums[i]) };
             });
         }
         thread::sync_threads(); // separates the writes of the upper half's sums from their reads
         if slice < half {
             unroll!(i < TM => {
                 // SAFETY: written above by the thread of the same part of the tile.
-                unsafe { add_row(sums_of::<T, TM, TN, SLICES, THREADS>(shared, slice, i, tid), threads, &mut sums[i]) };
+                unsafe { add_row(sums_of::<T, TM, TN>(shared, slice, i, tid, threads), threads, &mut sums[i]) };
             });
         }
         half /= 2;
@@ -47,13 +47,14 @@ pub unsafe fn join<T: Factor, const TM: usize, const TN: usize, const SLICES: us
 /// Where row `i` of a thread's sums lies in memory for the sums of several groups of threads: neighbouring threads have
 /// neighbouring places.
 #[inline(always)]
-fn sums_of<T, const TM: usize, const TN: usize, const SLICES: usize, const THREADS: usize>(
+fn sums_of<T: Factor, const TM: usize, const TN: usize>(
     memory: *mut T,
     group: usize,
     i: usize,
     tid: usize,
+    threads: usize,
 ) -> *mut T {
-    memory.wrapping_add((group * TM + i) * TN * (THREADS / SLICES) + tid)
+    memory.wrapping_add((group * TM + i) * TN * threads + tid)
 }
 
 /// How the depth of a product is divided among blocks.
@@ -111,7 +112,7 @@ impl<T: Factor> Parts<T> {
         if slice == 0 {
             unroll!(i < TM => {
                 // SAFETY: there is room for this part, in which each thread of the slice has a place for each sum.
-                unsafe { write_row(sums_of::<T, TM, TN, SLICES, THREADS>(self.sums, own, i, tid), threads, &sums[i]) };
+                unsafe { write_row(sums_of::<T, TM, TN>(self.sums, own, i, tid, threads), threads, &sums[i]) };
             });
         }
         thread::sync_threads(); // the part is complete before the ticket says so
@@ -124,7 +125,7 @@ impl<T: Factor> Parts<T> {
         while part < self.sharing.pieces as usize {
             unroll!(i < TM => {
                 // SAFETY: every part is complete: its block has drawn a ticket before the last one.
-                unsafe { add_row(sums_of::<T, TM, TN, SLICES, THREADS>(self.sums, part, i, tid), threads, &mut sums[i]) };
+                unsafe { add_row(sums_of::<T, TM, TN>(self.sums, part, i, tid, threads), threads, &mut sums[i]) };
             });
             part += SLICES;
         }

@@ -14,6 +14,7 @@
 //!   cache. The products of a batch follow each other, so that many small ones fill the device.
 //! - Small products need more and smaller tiles to fill the device; groups of threads then share the depth of a tile
 //!   (`SLICES`).
+//! - Batches of small products have blocks of one or two warps, many of which share a multiprocessor. See `few`.
 //!
 //! Since sm_80, f64 is multiplied by the tensor cores, which round as the other units do: see `engine`. Older GPUs
 //! multiply f64 as they do f32, and run the same code with synchronous copies.
@@ -96,9 +97,9 @@ macro_rules! tile {
         ///
         /// # Safety
         /// Every product's A has `m * k` elements in `a`, its B `k * n` in `b`, and `c` room for its `m * n`, which
-        /// overlap neither those of other products nor `a` and `b`; the tile's threads, one block per part of `depth` of
-        /// each tile of each product, or one per tile if the tile does not divide, and its shared memory; with
-        /// several parts, room in `sums` for each part of each tile, and a ticket per tile, which is 0 and stays so.
+        /// overlap neither those of other products nor `a` and `b`; the tile's threads and shared memory; one block per
+        /// part of `depth` of each tile of each product, or one per tile if the tile does not divide; with several
+        /// parts, room in `sums` for each part of each tile, and a ticket per tile, which is 0 and stays so.
         #[kernel(for T in [$t], for TURN_A in [false, true], for TURN_B in [false, true])]
         pub unsafe fn $kernel<T: Factor, const TURN_A: bool, const TURN_B: bool>(
             a: &[T],
@@ -219,7 +220,7 @@ macro_rules! tile_of_few {
     };
 }
 tile_of_few! {
-    /// The f32 kernel for batches of the smallest products: one warp. (By two warps with tiles of 64x64, such blocks take
-    /// 168 registers, and are slower than those of `pair`.)
+    /// The f32 kernel for batches of the smallest products: one warp. (Two warps with a tile of 64x64 would take 168
+    /// registers, and be slower than `pair`.)
     matmul_best_single SINGLE f32: 32 32 16, 8 4, 32
 }
