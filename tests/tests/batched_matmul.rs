@@ -134,8 +134,9 @@ fn small_products<T: Float>() {
 }
 
 /// Products of several tiles that are deeper than the stages of a tile, at sizes with aligned rows and without.
-fn large_products<T: Float>(tile: usize, sides: [usize; 3]) {
-    let (bench, tile) = (Bench::new(str::to_owned), &T::tiles()[tile]);
+fn large_products<T: Float>(name: &str, sides: [usize; 3]) {
+    let (bench, tiles) = (Bench::new(str::to_owned), T::tiles());
+    let tile = tiles.iter().find(|tile| tile.name() == name).expect("a tile of this name");
     for transposed in STORED {
         let [_, aligned, odd, ..] = layouts(sizes(sides[0], sides[1], sides[2], transposed));
         for batch in [aligned, odd] {
@@ -159,32 +160,57 @@ fn small_products_of_f64() {
 
 #[test]
 fn large_tiles_of_f32() {
-    large_products::<f32>(0, [260, 132, 36]);
+    large_products::<f32>("large", [260, 132, 36]);
 }
 
 #[test]
 fn small_tiles_of_f32() {
-    large_products::<f32>(1, [132, 68, 68]);
+    large_products::<f32>("small", [132, 68, 68]);
 }
 
 #[test]
 fn tiny_tiles_of_f32() {
-    large_products::<f32>(2, [68, 72, 68]);
+    large_products::<f32>("tiny", [68, 72, 68]);
 }
 
 #[test]
 fn short_tiles_of_f32() {
-    large_products::<f32>(3, [36, 68, 132]);
+    large_products::<f32>("short", [36, 68, 132]);
 }
 
 #[test]
 fn mini_tiles_of_f32() {
-    large_products::<f32>(4, [36, 40, 196]);
+    large_products::<f32>("mini", [36, 40, 196]);
 }
 
 #[test]
 fn mini_tiles_of_f64() {
-    large_products::<f64>(2, [34, 36, 134]);
+    large_products::<f64>("mini", [34, 36, 134]);
+}
+
+#[test]
+fn tall_tiles_of_f32() {
+    large_products::<f32>("tall", [68, 36, 132]);
+}
+
+#[test]
+fn tall_tiles_of_f64() {
+    large_products::<f64>("tall", [66, 34, 134]);
+}
+
+#[test]
+fn pair_tiles_of_f32() {
+    large_products::<f32>("pair", [68, 72, 68]);
+}
+
+#[test]
+fn pair_tiles_of_f64() {
+    large_products::<f64>("pair", [34, 36, 70]);
+}
+
+#[test]
+fn single_tiles_of_f32() {
+    large_products::<f32>("single", [36, 40, 68]);
 }
 
 /// Products whose tiles are divided among blocks: each part has its own place in the factors and among the sums.
@@ -211,12 +237,12 @@ fn parts_of<T: Float>() {
 
 #[test]
 fn large_tiles_of_f64() {
-    large_products::<f64>(0, [132, 130, 36]);
+    large_products::<f64>("large", [132, 130, 36]);
 }
 
 #[test]
 fn small_tiles_of_f64() {
-    large_products::<f64>(1, [66, 70, 36]);
+    large_products::<f64>("small", [66, 70, 36]);
 }
 
 #[test]
@@ -347,5 +373,34 @@ fn every_planted_bug_of_parts_is_found() {
     ] {
         let codes = found(bench);
         assert!(codes.iter().any(|code| code == "race-raw"), "{name}: {codes:?}");
+    }
+}
+
+/// Barriers and waits taken out of the kernel of one warp.
+#[test]
+fn every_planted_bug_of_a_warp_is_found() {
+    const KERNEL: &str = "matmul_best_single_f32_true_false";
+    let sizes = sizes(36, 40, 68, [false; 2]);
+    let batch = Batch::contiguous(2, sizes).expect("it is small");
+    let single = f32::tiles().into_iter().find(|tile| tile.name() == "single").expect("a tile");
+    let without = |what: &'static str, number: usize| {
+        move |text: &str| {
+            let kernel = text.find(&format!(".entry {KERNEL}(")).expect("the kernel");
+            let (at, _) = text[kernel..].match_indices(what).nth(number).expect("the instruction");
+            format!("{}{}", &text[..kernel + at], &text[kernel + at + what.len()..])
+        }
+    };
+    let codes = |bench: Bench| bench.run(sizes, batch, Some(&single)).0;
+    assert_eq!(Bench::new(str::to_owned).run(sizes, batch, Some(&single)), (Vec::new(), true));
+    for (name, bench, code) in [
+        ("a stage is read before all copies are complete", Bench::new(without("bar.sync \t0;", 0)), "race-warp-raw"),
+        (
+            "a stage is read before its copies are complete",
+            Bench::new(without("cp.async.wait_group 1;", 0)),
+            "async-not-waited",
+        ),
+    ] {
+        let codes = codes(bench);
+        assert!(codes.iter().any(|found| found == code), "{name}: {codes:?}");
     }
 }
