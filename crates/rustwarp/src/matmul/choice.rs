@@ -65,12 +65,10 @@ fn time<T: Real>(tile: &Tile<T>, tiles: f64, parts: f64, depth: f64) -> f64 {
     let Times { alone, among_others, start_alone, start, lag, .. } = tile.times();
     let rounds = (tiles * parts).ceil();
     let join = if parts > 1.0 { JOIN[0] + (parts / f64::from(tile.size().slices)).ceil() * JOIN[1] } else { 0.0 };
-    let blocks = if rounds > 1.0 {
-        rounds * (depth * among_others + start) + depth * lag
-    } else {
-        rounds * (depth * alone + start_alone)
-    };
-    blocks + tiles.ceil() * join
+    // Several blocks take at least as long as one.
+    let one = rounds.min(1.0) * (depth * alone + start_alone);
+    let all = if rounds > 1.0 { rounds * (depth * among_others + start) + depth * lag } else { 0.0 };
+    one.max(all) + tiles.ceil() * join
 }
 
 /// Whether the kernel copies the factors asynchronously, which depends on the sizes and on where rows start.
@@ -118,6 +116,24 @@ mod tests {
             [8, 16, 32].map(|side| Batch::contiguous(4096, cube(side)).map(|batch| chosen::<f64>(cube(side), batch).0));
         assert_eq!(doubles.map(|tile| tile.expect("it is small")), ["pair", "pair", "pair"].map(str::to_owned));
         assert_eq!(chosen::<f64>(cube(64), Batch::SINGLE), ("mini".to_owned(), 1));
+    }
+
+    #[test]
+    fn more_tiles_take_no_less_time() {
+        fn all<T: Real>() {
+            for tile in &T::tiles() {
+                for depth in [8.0, 32.0, 128.0, 1024.0] {
+                    let times: Vec<f64> = (0..40).map(|tiles| time(tile, f64::from(tiles), 1.0, depth)).collect();
+                    assert!(times.is_sorted(), "{} of {}: {times:?}", tile.name(), T::DTYPE);
+                }
+            }
+        }
+        all::<f32>();
+        all::<f64>();
+        // Two blocks of one warp on a multiprocessor take as long as one.
+        assert_eq!(chosen::<f32>(Sizes { k: 128, ..cube(512) }, Batch::SINGLE), ("short".to_owned(), 1));
+        let sizes = Sizes { k: 128, ..cube(32) };
+        assert_eq!(chosen::<f32>(sizes, Batch::contiguous(256, sizes).expect("it is small")).0, "mini");
     }
 
     #[test]

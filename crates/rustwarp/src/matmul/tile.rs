@@ -16,7 +16,7 @@ pub(super) struct Times {
     pub start_alone: f64,
     /// For these among others.
     pub start: f64,
-    /// For one `k` of all blocks of a multiprocessor, as long as few of them share it.
+    /// For one `k`, once, where several blocks share a multiprocessor: they do not overlap from the first to the last.
     pub lag: f64,
     /// How many times as long a step takes without a pipeline of copies.
     pub plain: f64,
@@ -164,7 +164,7 @@ impl<T> Tile<T> {
         self.name
     }
 
-    /// Rows, columns and shared memory.
+    /// Rows, columns, threads and shared memory.
     pub fn size(&self) -> best::Tile {
         self.size
     }

@@ -1,5 +1,5 @@
 //! Products by blocks of few warps, many of which share a multiprocessor: the copies of some overlap the
-//! multiplications of others, so a block needs only two stages, and no order of its own loads.
+//! multiplications of others, so a block needs only two stages, and waits for what it loads.
 //!
 //! Half of the instructions of a small product are no multiplications. So nothing is turned, copies take 16 bytes, and
 //! tiles need not be whole.
@@ -22,7 +22,7 @@ use cuda_std::{
 pub const STAGES: usize = 2;
 
 /// Computes a tile of `BM` by `BN` elements of a product, `BK` of the depth at a time, each thread `TM` by `TN` of
-/// them. `ALONG_A` and `ALONG_B` tell the factors that are stored along `k`.
+/// them. `ALONG_A` and `ALONG_B` say whether A and B are stored along `k`.
 ///
 /// # Safety
 /// `THREADS` threads, one block per tile of each product, and the shared memory of [`STAGES`] stages; the operands of

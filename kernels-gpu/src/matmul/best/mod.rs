@@ -14,7 +14,8 @@
 //!   cache. The products of a batch follow each other, so that many small ones fill the device.
 //! - Small products need more and smaller tiles to fill the device; groups of threads then share the depth of a tile
 //!   (`SLICES`).
-//! - Batches of small products have blocks of one or two warps, many of which share a multiprocessor. See `few`.
+//! - Batches of small products have blocks of two warps, which run the same pipeline, or of one warp (see `few`), many
+//!   of which share a multiprocessor.
 //!
 //! Since sm_80, f64 is multiplied by the tensor cores, which round as the other units do: see `engine`. Older GPUs
 //! multiply f64 as they do f32, and run the same code with synchronous copies.

@@ -71,7 +71,7 @@ pub(super) fn rungs<T: Real>() -> Vec<Rung<Planned<Kernel<T>>>> {
             block: only(&[double_buffered::BLOCK]),
             kernel: square(double_buffered::TILE, double_buffered::matmul_double_buffered::<T>),
         },
-        // The block of most tiles; the tile that is chosen has the last word.
+        // The block of most tiles; a launch has the threads of the tile that is chosen.
         Rung { name: "best", idea: best::IDEA, block: only(&[best::LARGE.threads]), kernel: Planned::ByLibrary },
     ]
 }
