@@ -6,11 +6,13 @@ use std::ops::Range;
 
 /// Smallest and largest distance between two parts in bytes.
 const GAPS: Range<u64> = 64..4096;
-/// Limit on the bytes that the distances of a frame add, without those of alignment. Frames of many parts have shorter
+/// Bytes that the distances of a frame add at most, unless all are [`NARROW`]. Frames of many parts have shorter
 /// distances, because a warp of CUB's unoptimised kernels has a thousand variables in each of its 32 threads.
-const MOST_ADDED: u64 = 1 << 15;
-/// Distance between two parts of a frame that has many.
+const ADDED: u64 = 1 << 15;
+/// Least distance between two parts.
 const NARROW: u64 = 16;
+/// Limit on the bytes that are added, with those of alignment.
+const MOST_ADDED: u64 = 1 << 17;
 /// Limits on the number of parts of a frame, and on its size in bytes.
 const MOST: (usize, u64) = (1 << 13, 1 << 24);
 
@@ -63,21 +65,26 @@ fn name(name: &str) -> Option<String> {
     (!own && !name.is_empty()).then(|| name.to_owned())
 }
 
-/// Gives the parts their places, each with its old offset modulo `align`, and returns the size of the frame. Gaps lie
-/// before the first part and behind the last, too.
-pub fn spread(parts: &mut [Moved], align: u64) -> u64 {
+/// Gives the parts of a frame of `before` bytes their places, and returns the size of the frame, which grows by a
+/// multiple of its alignment `align`, so that all calls are aligned as before. Gaps lie before the first part and
+/// behind the last, too. `None` if the frame would become too large.
+///
+/// A part keeps its old offset modulo `widest`, the width of the widest access, and its own alignment up to `align`.
+pub fn spread(parts: &mut [Moved], before: u64, align: u64, widest: u64) -> Option<u64> {
     let sizes: Vec<u64> = parts.iter().map(|moved| moved.part.size).collect();
     let size = |at: Option<usize>| at.and_then(|at| sizes.get(at)).copied().unwrap_or(0);
     let wide = |at: usize| size(at.checked_sub(1)).max(size(Some(at))).clamp(GAPS.start, GAPS.end);
-    let most = (MOST_ADDED / (sizes.len() as u64 + 1)).max(NARROW);
+    let most = (ADDED / (sizes.len() as u64 + 1)).max(NARROW);
     let gap = |at: usize| wide(at).min(most);
     let mut end = 0;
     for (at, moved) in parts.iter_mut().enumerate() {
         let start: u64 = end + gap(at);
-        moved.part.start = start + moved.from.wrapping_sub(start) % align;
+        let own = 1_u64.checked_shl(moved.from.trailing_zeros()).unwrap_or(align).clamp(widest, align.max(widest));
+        moved.part.start = start + moved.from.wrapping_sub(start) % own;
         end = moved.part.start + moved.part.size;
     }
-    end + gap(sizes.len())
+    let added = (end + gap(sizes.len())).saturating_sub(before).next_multiple_of(align.max(widest));
+    (added <= MOST_ADDED).then_some(before + added)
 }
 
 #[cfg(test)]
@@ -113,19 +120,35 @@ mod tests {
     fn parts_keep_order_and_alignment() {
         let locals = [local("a", 0, 1), local("b", 1, 10), local("c", 16, 3000), local("d", 3016, 8000)];
         let mut parts = parts(&locals, 11016).expect("they fit");
-        let size = spread(&mut parts, 16);
+        let size = spread(&mut parts, 11016, 16, 16).expect("it is not too large");
         let mut end = 0;
         for moved in &parts {
             assert_eq!(moved.part.start % 16, moved.from % 16);
             assert!(moved.part.start >= end + 64, "{moved:?}");
             end = moved.part.start + moved.part.size;
         }
-        assert_eq!((parts[3].part.size, size), (3000, end + 4096));
+        assert_eq!(parts[3].part.size, 3000);
+        assert!((end + 4096..end + 4096 + 16).contains(&size) && (size - 11016).is_multiple_of(16), "{size}");
         assert!(parts[4].part.start - (parts[3].part.start + 3000) >= 4096);
         // Many variables are closer to each other.
         let many: Vec<Local> = (0..2000).map(|at| local("a", at * 8, 8)).collect();
         let mut parts = super::parts(&many, 16000).expect("they fit");
-        let size = spread(&mut parts, 16);
+        let size = spread(&mut parts, 16000, 16, 16).expect("it is not too large");
         assert!((16000 + 2000 * 16..16000 + 2000 * 32).contains(&size), "{size}");
+    }
+
+    #[test]
+    fn only_aligned_variables_are_aligned_and_frames_have_a_limit() {
+        let locals = [local("a", 0, 4), local("b", 4096, 4), local("c", 4100, 40), local("d", 4160, 32)];
+        let mut parts = parts(&locals, 8192).expect("they fit");
+        let size = spread(&mut parts, 8192, 4096, 32).expect("it is not too large");
+        let starts: Vec<u64> = parts.iter().map(|moved| moved.part.start).collect();
+        assert!(starts[0].is_multiple_of(4096) && (size - 8192).is_multiple_of(4096), "{starts:?} {size}");
+        assert!(parts.iter().all(|moved| moved.part.start % 32 == moved.from % 32), "{starts:?}");
+        let aligned = parts.iter().find(|moved| moved.from == 4096).expect("b");
+        assert!(aligned.part.start.is_multiple_of(4096), "{starts:?}");
+        let many: Vec<Local> = (0..8000).map(|at| local("a", at * 4, 4)).collect();
+        let mut parts = super::parts(&many, 32000).expect("they fit");
+        assert_eq!(spread(&mut parts, 32000, 4096, 32), None);
     }
 }

@@ -78,8 +78,8 @@ fn spread_one<'t>(body: &mut Body<'t>, name: &'t str, locals: &[Local]) -> Optio
     let mut kept: Vec<(usize, Moved)> = parts.iter().cloned().enumerate().collect();
     kept.retain(|(at, moved)| moved.named || used.contains(at));
     let (numbers, mut kept): (Vec<usize>, Vec<Moved>) = kept.into_iter().unzip();
-    let before = std::mem::replace(&mut frame.size, layout::spread(&mut kept, frame.align.max(WIDEST)));
-    let added = frame.size.saturating_sub(before);
+    let size = layout::spread(&mut kept, frame.size, frame.align, WIDEST)?;
+    let added = size - std::mem::replace(&mut frame.size, size);
     for (used, (holder, within)) in uses.iter().zip(holders) {
         let Ok(at) = numbers.binary_search(&holder) else { continue };
         let now = kept[at].part.start + within;
