@@ -158,6 +158,8 @@ impl Observer for Recording {
 
     fn proxy_fence(&mut self, (): &mut (), _: u32, _: u32) {}
 
+    fn announce(&mut self, (): &mut (), _: &Touch<'_>) {}
+
     fn issue(&mut self, (): &mut (), _: &Range, _: Peek<'_>) {}
 
     fn release(&mut self, (): &mut (), _: u32, _: u32, _: Variable, _: Scope) {}

@@ -255,6 +255,8 @@ impl Observer for Counting {
 
     fn proxy_fence(&mut self, _: &mut (), _: u32, _: u32) {}
 
+    fn announce(&mut self, _: &mut (), _: &Touch<'_>) {}
+
     fn issue(&mut self, _: &mut (), _: &Range, _: Peek<'_>) {}
 
     fn range(&mut self, _: &mut (), _: &Range, _: Peek<'_>) {}

@@ -92,7 +92,7 @@ pub fn complete_all<O: Observer>(
 ) -> Result<(), Stop> {
     worker.acted |= !transfers.is_empty();
     for together in transfers.chunk_by(|a, b| (a.owner, a.warp, a.issue) == (b.owner, b.warp, b.issue)) {
-        show(worker, block, together);
+        show(worker, block, together, O::touch);
         for transfer in together {
             carry_out(worker, block, transfer)?;
         }
@@ -100,9 +100,14 @@ pub fn complete_all<O: Observer>(
     Ok(())
 }
 
-/// Reports to the observers the writes of one instruction's lanes to shared memory by `cp.async`, which count as
-/// the threads' own.
-fn show<O: Observer>(worker: &mut Worker<'_, O>, block: &mut Block<O::Block>, together: &[Transfer]) {
+/// Reports to the observers by `how` the writes of one instruction's lanes to shared memory by `cp.async`, which count
+/// as the threads' own.
+pub fn show<O: Observer>(
+    worker: &mut Worker<'_, O>,
+    block: &mut Block<O::Block>,
+    together: &[Transfer],
+    how: impl FnOnce(&mut O, &mut O::Block, &Touch<'_>),
+) {
     let Some(first) = together.first().filter(|first| first.group == Group::Copy) else { return };
     let What::Copy { bytes, .. } = first.what else { return };
     let (mut addresses, mut mask) = ([0; LANES], 0);
@@ -131,7 +136,7 @@ fn show<O: Observer>(worker: &mut Worker<'_, O>, block: &mut Block<O::Block>, to
         spread: &Spread::of(&addresses, mask),
         peek: Peek { shared: &owner.shared, snapshot: &worker.snapshot, stored: None },
     };
-    worker.observer.touch(&mut owner.observed, &touch);
+    how(&mut worker.observer, &mut owner.observed, &touch);
 }
 
 fn carry_out<O: Observer>(

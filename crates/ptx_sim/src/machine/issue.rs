@@ -72,6 +72,7 @@ pub fn copy<O: Observer>(step: &mut Step<'_, '_, O>, op: &Async) -> Result<(), S
         let part = Part { space: Space::Shared, addresses: &targets, mask: step.mask };
         premature::check(step, part, weak(AccessKind::Store, *bytes));
     }
+    completion::show(step.worker, step.block, &transfers, O::announce);
     enqueue(step, transfers)
 }
 

@@ -24,6 +24,7 @@ impl Observer for () {
     fn barrier(&mut self, _: &mut Self::Block, _: u32, _: u32, _: u32) {}
     fn left_out(&mut self, _: &mut Self::Block, _: u32, _: Site, _: u32) {}
     fn proxy_fence(&mut self, _: &mut Self::Block, _: u32, _: u32) {}
+    fn announce(&mut self, _: &mut Self::Block, _: &Touch<'_>) {}
     fn issue(&mut self, _: &mut Self::Block, _: &Range, _: Peek<'_>) {}
     fn range(&mut self, _: &mut Self::Block, _: &Range, _: Peek<'_>) {}
     fn release(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
@@ -98,6 +99,10 @@ impl<A: Observer<Shadow = ()>, B: Observer> Observer for (A, B) {
     fn proxy_fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32) {
         self.0.proxy_fence(&mut block.0, warp, mask);
         self.1.proxy_fence(&mut block.1, warp, mask);
+    }
+    fn announce(&mut self, block: &mut Self::Block, writes: &Touch<'_>) {
+        self.0.announce(&mut block.0, writes);
+        self.1.announce(&mut block.1, writes);
     }
     fn issue(&mut self, block: &mut Self::Block, range: &Range, peek: Peek<'_>) {
         self.0.issue(&mut block.0, range, peek);
@@ -201,6 +206,12 @@ impl<O: Observer<Shadow = ()>> Observer for Option<O> {
     fn proxy_fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32) {
         if let (Some(this), Some(block)) = (self, block) {
             this.proxy_fence(block, warp, mask);
+        }
+    }
+    #[inline(always)]
+    fn announce(&mut self, block: &mut Self::Block, writes: &Touch<'_>) {
+        if let (Some(this), Some(block)) = (self, block) {
+            this.announce(block, writes);
         }
     }
     #[inline(always)]

@@ -235,6 +235,10 @@ pub trait Observer: Send + Sized {
     /// Called for a fence between the generic and the asynchronous proxy.
     fn proxy_fence(&mut self, block: &mut Self::Block, warp: u32, mask: u32);
 
+    /// Called when lanes of a warp issue `cp.async`, with what they will write to shared memory; the writes themselves
+    /// follow later as an [`Observer::touch`].
+    fn announce(&mut self, block: &mut Self::Block, writes: &Touch<'_>);
+
     /// Called when a thread of the block issues a bulk copy or a warp executes a `wgmma`, for each range of shared
     /// memory that it will read or write; the access itself follows later as an [`Observer::range`].
     fn issue(&mut self, block: &mut Self::Block, range: &Range, peek: Peek<'_>);

@@ -300,6 +300,8 @@ impl Observer for Tracing {
 
     fn proxy_fence(&mut self, _: &mut Self::Block, _: u32, _: u32) {}
 
+    fn announce(&mut self, _: &mut Self::Block, _: &Touch<'_>) {}
+
     fn issue(&mut self, block: &mut Self::Block, range: &Range, _: Peek<'_>) {
         self.copies += u64::from(!matches!(range.completes, Completes::Warpgroup { .. }));
         if let Some(recording) = block {

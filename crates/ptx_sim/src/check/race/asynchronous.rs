@@ -1,11 +1,11 @@
-//! Check of the accesses that bulk copies and `wgmma` make to shared memory: against earlier ones with the view of the
+//! Check of the accesses that copies and `wgmma` make to shared memory: against earlier ones with the view of the
 //! thread that issues them, and recorded when they complete.
 
 use super::agents::{Agent, State, product_time, ticket};
 use super::entry::Entry;
 use super::now::Now;
 use super::occurrence::{Asynchronous, Issuer};
-use super::pieces::Piece;
+use super::pieces::{Piece, Pieces};
 use super::records::{Mode, Record};
 use super::shadow::{Page, Shadow, to_page_end};
 use super::span::Span;
@@ -24,6 +24,37 @@ const MOST_SHARED: u64 = 1 << 24;
 const WORD: u64 = 4;
 
 impl Race<'_> {
+    /// Checks what a warp's `cp.async` will write, when it is issued: a barrier between its issue and its completion
+    /// does not order it after what other threads did before the barrier.
+    pub(super) fn check_announced(&mut self, index: usize, writes: &Touch<'_>) {
+        let Some(block) = self.blocks[index].as_ref() else { return };
+        let Some(warp) = block.warps.get(writes.warp as usize) else { return };
+        let Some(&owner) = self.tickets.get(&writes.owner) else { return };
+        let (mode, site) = (Mode { writes: true, ..Mode::LOAD }, writes.site);
+        let record = Record { block: block.home.block, stamp: warp.stamp, site, warp: writes.warp as u8, mode };
+        let floor = block.floor(writes.warp as usize);
+        let now = Now {
+            block,
+            clusters: &self.clusters,
+            touch: writes,
+            record,
+            floor,
+            may_violate_nc: false,
+            asynchronous: false,
+        };
+        let (shadow, seen, per_lane) = (&mut self.shared[owner], &mut self.seen, u64::from(writes.bytes));
+        for piece in Pieces::of(writes.addresses, writes.mask, per_lane, writes.spread.step) {
+            let (mut offset, total) = (0, piece.bytes(per_lane));
+            while offset < total {
+                let at = piece.address + offset;
+                let bytes = (total - offset).min(to_page_end(at));
+                let span = Span { piece, at, bytes, offset, per_lane, in_turn: false };
+                now.check_only(shadow.page(at), &span, seen);
+                offset += bytes;
+            }
+        }
+    }
+
     /// Checks an access of a thread's copy, or of a warp's product, when it is issued.
     pub(super) fn check_issued(&mut self, index: usize, range: &Range, peek: Peek<'_>) {
         let Some((owner, block)) = self.place(range).zip(self.blocks[index].as_ref()) else { return };

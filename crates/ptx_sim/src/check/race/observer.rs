@@ -161,6 +161,10 @@ impl Observer for Race<'_> {
         }
     }
 
+    fn announce(&mut self, index: &mut usize, writes: &Touch<'_>) {
+        self.check_announced(*index, writes);
+    }
+
     fn issue(&mut self, index: &mut usize, range: &Range, peek: Peek<'_>) {
         if let (Some(block), Some(all)) = (&self.blocks[*index], &self.proxies)
             && (range.owner, range.kind) == (u64::from(block.home.block), AccessKind::Load)

@@ -171,6 +171,7 @@ impl Observer for Uninit {
     fn barrier(&mut self, _: &mut Self::Block, _: u32, _: u32, _: u32) {}
     fn left_out(&mut self, _: &mut Self::Block, _: u32, _: Site, _: u32) {}
     fn proxy_fence(&mut self, _: &mut Self::Block, _: u32, _: u32) {}
+    fn announce(&mut self, _: &mut Self::Block, _: &Touch<'_>) {}
     fn issue(&mut self, _: &mut Self::Block, _: &Range, _: Peek<'_>) {}
     fn range(&mut self, _: &mut Self::Block, _: &Range, _: Peek<'_>) {}
     fn release(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
