@@ -376,7 +376,7 @@ fn every_planted_bug_of_parts_is_found() {
     }
 }
 
-/// A barrier and a wait taken out of the kernel of one warp.
+/// Barriers and the wait taken out of the kernel of one warp.
 #[test]
 fn every_planted_bug_of_a_warp_is_found() {
     const KERNEL: &str = "matmul_best_single_f32_true_false";
@@ -384,10 +384,14 @@ fn every_planted_bug_of_a_warp_is_found() {
     let batch = Batch::contiguous(2, sizes).expect("it is small");
     let single = f32::tiles().into_iter().find(|tile| tile.name() == "single").expect("a tile");
     assert_eq!(Bench::new(str::to_owned).run(sizes, batch, Some(&single)), (Vec::new(), true));
-    for (what, code) in [("bar.sync \t0;", "race-warp-raw"), ("cp.async.wait_group 1;", "async-not-waited")] {
+    let (barrier, wait) = ("bar.sync \t0;", "cp.async.wait_group 1;");
+    for (what, which, code) in
+        [(barrier, 0, "race-warp-raw"), (barrier, 1, "race-warp-war"), (wait, 0, "async-not-waited")]
+    {
         let without = move |text: &str| {
             let kernel = text.find(&format!(".entry {KERNEL}(")).expect("the kernel");
-            format!("{}{}", &text[..kernel], text[kernel..].replacen(what, "", 1))
+            let (at, _) = text[kernel..].match_indices(what).nth(which).expect("the instruction");
+            format!("{}{}", &text[..kernel + at], &text[kernel + at + what.len()..])
         };
         let (codes, _) = Bench::new(without).run(sizes, batch, Some(&single));
         assert!(codes.iter().any(|found| found == code), "without {what}: {codes:?}");

@@ -96,6 +96,7 @@ impl<'t> Context<'t> {
         let Context { mut program, locations, opcodes, .. } = self;
         (program.locations, program.files) = locations.finish();
         program.opcodes = opcodes.finish();
+        program.apart = program.functions.iter().any(|function| !function.apart.parts.is_empty());
         program
     }
 }

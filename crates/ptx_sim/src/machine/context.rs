@@ -132,7 +132,7 @@ impl<'a> Context<'a> {
             },
             gaps,
             gaps_end,
-            apart: program.functions.iter().any(|function| !function.apart.parts.is_empty()),
+            apart: program.apart,
             module: module.number,
             entry,
             flows: module.flows.clone(),

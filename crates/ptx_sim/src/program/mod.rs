@@ -65,6 +65,8 @@ pub struct Program {
     pub(crate) target: String,
     /// Functions in order of appearance: entries, device functions, and externs such as `vprintf`.
     pub(crate) functions: Vec<Function>,
+    /// Whether variables of a function's frame lie apart.
+    pub(crate) apart: bool,
     /// Module-scope variables, and shared variables declared inside functions.
     pub(crate) variables: Vec<Variable>,
     /// Source locations, referred to by index.
