@@ -125,6 +125,7 @@ impl Observer for PartialStores {
     fn proxy_fence(&mut self, _: &mut [u32; 3], _: u32, _: u32) {}
 
     fn announce(&mut self, _: &mut [u32; 3], _: &Touch<'_>) {}
+
     fn issue(&mut self, _: &mut [u32; 3], _: &Range, _: Peek<'_>) {}
 
     fn range(&mut self, _: &mut [u32; 3], _: &Range, _: Peek<'_>) {}

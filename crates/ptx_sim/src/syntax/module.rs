@@ -150,8 +150,8 @@ impl<'t> Parser<'t> {
         if !self.at("{") {
             return Err(self.error("`{`"));
         }
-        let start = self.token.start + 1;
         if name != ".debug_str" {
+            let start = self.token.start + 1;
             self.lexer.skip_to_brace()?;
             self.advance()?;
             module.sections.push((name, self.text.get(start..self.token.start).unwrap_or_default()));
@@ -174,7 +174,6 @@ impl<'t> Parser<'t> {
                 }
             }
         }
-        module.sections.push((name, self.text.get(start..self.token.start).unwrap_or_default()));
         self.expect("}")
     }
 

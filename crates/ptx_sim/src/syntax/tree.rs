@@ -19,7 +19,7 @@ pub struct Module<'t> {
     pub variables: Vec<Variable<'t>>,
     /// Contents of `.section .debug_str`, which `.loc` refers to for the names of inlined functions.
     pub strings: DebugStrings<'t>,
-    /// Names and texts of the debug sections.
+    /// Names and texts of the other debug sections.
     pub sections: Vec<(&'t str, &'t str)>,
 }
 

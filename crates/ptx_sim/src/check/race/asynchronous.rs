@@ -44,14 +44,7 @@ impl Race<'_> {
         };
         let (shadow, seen, per_lane) = (&mut self.shared[owner], &mut self.seen, u64::from(writes.bytes));
         for piece in Pieces::of(writes.addresses, writes.mask, per_lane, writes.spread.step) {
-            let (mut offset, total) = (0, piece.bytes(per_lane));
-            while offset < total {
-                let at = piece.address + offset;
-                let bytes = (total - offset).min(to_page_end(at));
-                let span = Span { piece, at, bytes, offset, per_lane, in_turn: false };
-                now.check_only(shadow.page(at), &span, seen);
-                offset += bytes;
-            }
+            each_span(shadow, piece, piece.bytes(per_lane), per_lane, |page, span| now.check_only(page, span, seen));
         }
     }
 
@@ -68,7 +61,8 @@ impl Race<'_> {
         let now =
             Now { block, clusters: &self.clusters, touch, record, floor, may_violate_nc: false, asynchronous: true };
         let seen = &mut self.seen;
-        each_span(&mut self.shared[owner], range, |page, span| now.check_only(page, span, seen));
+        let (piece, bytes) = (piece_of(range), range.bytes);
+        each_span(&mut self.shared[owner], piece, bytes, WORD, |page, span| now.check_only(page, span, seen));
     }
 
     /// Records an access that completes.
@@ -103,7 +97,8 @@ impl Race<'_> {
         let floor = block.floor(range.warp as usize);
         let now =
             Now { block, clusters: &self.clusters, touch, record, floor, may_violate_nc: false, asynchronous: true };
-        each_span(&mut self.shared[owner], range, |page, span| now.record_only(page, span));
+        let (piece, bytes) = (piece_of(range), range.bytes);
+        each_span(&mut self.shared[owner], piece, bytes, WORD, |page, span| now.record_only(page, span));
         if range.completes == Completes::Group
             && let Some(block) = self.blocks[index].as_mut()
         {
@@ -145,17 +140,18 @@ fn touch<'a>(range: &Range, addresses: &'a [u64; LANES], mask: u32, spread: &'a 
     }
 }
 
-/// Calls `each` for the part of an access in every page.
-fn each_span(shadow: &mut Shadow, range: &Range, mut each: impl FnMut(&mut Page, &Span)) {
-    let lane = range.lane as usize % LANES;
+/// The range of a copy or a product: one lane accesses all bytes, as it accesses one address.
+fn piece_of(range: &Range) -> Piece {
+    Piece { address: range.start, first_lane: range.lane as usize % LANES, lanes: 1, same: true }
+}
+
+/// Calls `each` for the part of a piece of `total` bytes in every page.
+fn each_span(shadow: &mut Shadow, piece: Piece, total: u64, per_lane: u64, mut each: impl FnMut(&mut Page, &Span)) {
     let mut offset = 0;
-    while offset < range.bytes {
-        let at = range.start + offset;
-        let bytes = (range.bytes - offset).min(to_page_end(at));
-        // One lane accesses all bytes, as it accesses one address.
-        let piece = Piece { address: range.start, first_lane: lane, lanes: 1, same: true };
-        let span = Span { piece, at, bytes, offset, per_lane: WORD, in_turn: false };
-        each(shadow.page(at), &span);
+    while offset < total {
+        let at = piece.address + offset;
+        let bytes = (total - offset).min(to_page_end(at));
+        each(shadow.page(at), &Span { piece, at, bytes, offset, per_lane, in_turn: false });
         offset += bytes;
     }
 }

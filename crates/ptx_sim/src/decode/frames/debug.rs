@@ -5,6 +5,7 @@
 
 use crate::hash::Map;
 use crate::syntax::section::Section;
+use crate::syntax::tree::{DebugStrings, Module};
 use gimli::{
     Abbreviations, AttributeValue, DebugAbbrev, DebugInfo, DebugStr, DebuggingInformationEntry, DwAt, EndianSlice,
     Expression, LittleEndian, Operation, UnitHeader, UnitOffset,
@@ -35,9 +36,9 @@ type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 type Entry<'a, 'b> = DebuggingInformationEntry<'b, 'b, Bytes<'a>>;
 
 /// Reads the variables of the frames with these names; empty if the sections are missing or are not understood.
-pub fn locals<'t>(sections: &[(&'t str, &'t str)], frames: &[&'t str]) -> Locals<'t> {
+pub fn locals<'t>(module: &Module<'t>, frames: &[&'t str]) -> Locals<'t> {
     let mut locals = Locals::default();
-    let Some(sections) = Sections::of(sections, frames) else { return locals };
+    let Some(sections) = Sections::of(module, frames) else { return locals };
     let Some(found) = sections.variables() else { return locals };
     for (frame, local) in found {
         locals.entry(frames[frame]).or_default().push(local);
@@ -52,19 +53,19 @@ pub fn locals<'t>(sections: &[(&'t str, &'t str)], frames: &[&'t str]) -> Locals
 }
 
 /// The sections, with the addresses of symbols in place.
-struct Sections<'t> {
+struct Sections<'m, 't> {
     info: Section<'t>,
     abbreviations: Section<'t>,
-    strings: Section<'t>,
+    strings: &'m DebugStrings<'t>,
     places: Section<'t>,
     frames: usize,
 }
 
-impl<'t> Sections<'t> {
+impl<'m, 't> Sections<'m, 't> {
     /// Parses the sections; `None` if one is missing or occurs twice, as in a text that was joined of several.
-    fn of(sections: &[(&'t str, &'t str)], frames: &[&'t str]) -> Option<Self> {
+    fn of(module: &'m Module<'t>, frames: &[&'t str]) -> Option<Self> {
         let section = |name: &str, needed: bool| {
-            let mut texts = sections.iter().filter(|(of, _)| *of == name).map(|(_, text)| *text);
+            let mut texts = module.sections.iter().filter(|(of, _)| *of == name).map(|(_, text)| *text);
             match (texts.next(), texts.next()) {
                 (Some(text), None) => Section::parse(text),
                 (None, _) if !needed => Some(Section::default()),
@@ -74,14 +75,15 @@ impl<'t> Sections<'t> {
         let mut sections = Self {
             info: section(".debug_info", true)?,
             abbreviations: section(".debug_abbrev", true)?,
-            strings: section(".debug_str", false)?,
+            strings: &module.strings,
             places: section(".debug_loc", false)?,
             frames: frames.len(),
         };
         let mut addresses: Map<&str, u64> = Map::default();
-        for section in [&sections.info, &sections.abbreviations, &sections.strings, &sections.places] {
+        for section in [&sections.info, &sections.abbreviations, &sections.places] {
             addresses.extend(&section.labels);
         }
+        addresses.extend(module.strings.labels.iter().map(|(label, offset)| (*label, *offset as u64)));
         addresses.extend(frames.iter().zip(1..).map(|(name, number)| (*name, number * STRIDE)));
         // Other sections are not read, and other addresses are below those of frames.
         sections.info.resolve(|symbol| addresses.get(symbol).copied().unwrap_or(0));

@@ -27,7 +27,7 @@ pub fn spread(module: &mut Module<'_>) {
     if names.is_empty() {
         return;
     }
-    let locals = debug::locals(&module.sections, &names);
+    let locals = debug::locals(module, &names);
     for body in module.functions.iter_mut().filter_map(|function| function.body.as_mut()) {
         let name = frames(body).find_map(|name| locals.get_key_value(name));
         if let Some((name, locals)) = name {
