@@ -1,39 +1,42 @@
 //! Tiles of one factor in shared memory as the factor is stored: in rows along `x` where neighbours in memory are
 //! neighbours in `x`, else along `k`. Nothing is turned, so that all copies and all loads take 16 bytes.
 
-use super::layout::pitch;
+use super::layout::{Run, pitch};
 use crate::matmul::{factor::Factor, outer::runs, side::Side};
 use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, copy_async_or_zero};
 
+/// Rows and columns of a tile.
+pub const X: usize = 32;
+/// Depth of a tile.
+pub const K: usize = 16;
+/// Threads of a block: one warp.
+pub const THREADS: usize = 32;
 /// `k` that are loaded together: a run of 16 bytes where rows lie along `k`.
-pub const DEPTH: usize = 4;
+pub const TOGETHER: usize = 4;
 
-/// A thread's share of every tile of one factor: `K` by `X` elements, with rows along `k` if `ALONG_K`.
+/// A thread's share of every tile of one factor, with rows along `k` if `ALONG_K`.
 #[derive(Clone, Copy)]
-pub struct AsStored<'a, T, const X: usize, const K: usize, const THREADS: usize, const ALONG_K: bool> {
+pub struct AsStored<'a, T, const ALONG_K: bool> {
     side: Side<'a, T>,
     /// The first row or column of the product.
     first: usize,
     tid: usize,
 }
 
-/// 16 bytes of `T`, or one element.
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Run<T, const W: usize>([T; W]);
-
-impl<'a, T: Factor, const X: usize, const K: usize, const THREADS: usize, const ALONG_K: bool>
-    AsStored<'a, T, X, K, THREADS, ALONG_K>
-{
+impl<'a, T: Factor, const ALONG_K: bool> AsStored<'a, T, ALONG_K> {
     /// Elements of a row of the tile.
     const ROW: usize = if ALONG_K { K } else { X };
+    /// Elements of a tile in shared memory.
+    pub const ELEMENTS: usize = X * K / Self::ROW * pitch(Self::ROW);
+    /// Neighbouring rows or columns of the product that a thread has.
+    pub const NEIGHBOURS: usize = if ALONG_K { 1 } else { TOGETHER };
 
     /// The share of thread `tid` of the tiles that start at row or column `first`.
     #[inline(always)]
     pub fn new(side: Side<'a, T>, first: usize, tid: usize) -> Self {
         const {
-            assert!(T::WIDTH == DEPTH, "a run along `k` is what is loaded together");
+            assert!(T::WIDTH == TOGETHER, "a run along `k` is what is loaded together");
         }
         Self { side, first, tid }
     }
@@ -46,7 +49,7 @@ impl<'a, T: Factor, const X: usize, const K: usize, const THREADS: usize, const 
     #[inline(always)]
     pub unsafe fn copy(&self, k: usize, tile: *mut T) {
         // SAFETY: the caller upholds this function's contract.
-        unsafe { if self.side.is_wide() { self.copy_in::<DEPTH>(k, tile) } else { self.copy_in::<1>(k, tile) } };
+        unsafe { if self.side.is_wide() { self.copy_in::<TOGETHER>(k, tile) } else { self.copy_in::<1>(k, tile) } };
     }
 
     /// Starts the copies, each of `W` elements.
@@ -71,25 +74,25 @@ impl<'a, T: Factor, const X: usize, const K: usize, const THREADS: usize, const 
         }
     }
 
-    /// The thread's rows or columns of [`DEPTH`] `k` from `k` on, for each of these `k`. The rows or columns of `lanes`
-    /// threads follow each other from `first` on.
+    /// The thread's rows or columns of [`TOGETHER`] `k` from `k` on, for each of these `k`. The rows or columns of
+    /// `lanes` threads follow each other from `first` on.
     ///
     /// # Safety
     /// The elements are inside the tile, complete, and not written meanwhile.
     #[inline(always)]
-    pub unsafe fn load<const N: usize>(tile: *const T, k: usize, first: usize, lanes: usize) -> [[T; N]; DEPTH] {
-        let mut values = [[T::ZERO; N]; DEPTH];
+    pub unsafe fn load<const N: usize>(tile: *const T, k: usize, first: usize, lanes: usize) -> [[T; N]; TOGETHER] {
+        let mut values = [[T::ZERO; N]; TOGETHER];
         if ALONG_K {
             unroll!(i < N => {
-                let mut run = [T::ZERO; DEPTH];
+                let mut run = [T::ZERO; TOGETHER];
                 // SAFETY: the caller upholds this function's contract; rows start on 16-byte boundaries.
                 unsafe { T::load_wide(tile.add((first + i * lanes) * pitch(K) + k), &mut run, 0) };
-                unroll!(j < DEPTH => {
+                unroll!(j < TOGETHER => {
                     values[j][i] = run[j];
                 });
             });
         } else {
-            unroll!(j < DEPTH => {
+            unroll!(j < TOGETHER => {
                 // SAFETY: the caller upholds this function's contract.
                 values[j] = unsafe { runs(tile.add((k + j) * pitch(X) + first), lanes) };
             });

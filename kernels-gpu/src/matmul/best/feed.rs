@@ -7,7 +7,7 @@
 //!   row, one element each, to eight rows of the tile. Rows of the tile have 16 bytes of padding, so that the 32
 //!   elements of a warp's copy go to 32 banks.
 
-use super::layout::{DEPTH, pitch, turned_rows};
+use super::layout::{DEPTH, Run, pitch, turned_rows};
 use crate::matmul::{factor::Factor, side::Side};
 use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, copy_async, copy_async_or_zero};
@@ -27,11 +27,6 @@ pub struct Feed<T, const X: usize, const K: usize, const W: usize, const THREADS
     /// The thread's first `k` of each tile.
     k: usize,
 }
-
-/// 16 bytes of `T`, or one element.
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Run<T, const W: usize>([T; W]);
 
 impl<T: Factor, const X: usize, const K: usize, const W: usize, const THREADS: usize, const TURN: bool>
     Feed<T, X, K, W, THREADS, TURN>

@@ -6,6 +6,11 @@ pub const fn pitch(columns: usize) -> usize {
     columns + 4
 }
 
+/// 16 bytes of `T`, or one element: what a copy moves.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Run<T, const W: usize>([T; W]);
+
 /// Rows of tiles that are computed together.
 const GROUP: usize = 8;
 

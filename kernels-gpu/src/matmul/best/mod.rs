@@ -178,50 +178,40 @@ tile! {
     matmul_best_pair_double PAIR_DOUBLE f64: 32 32 16, 4 4, 3 1 64, 2 true true
 }
 
-/// The parameters of a kernel for batches, in the order of `few`'s, and its [`Tile`].
-macro_rules! tile_of_few {
-    ($(#[$doc:meta])* $kernel:ident $constant:ident $t:ident:
-        $bm:literal $bn:literal $bk:literal, $tm:literal $tn:literal, $threads:literal) => {
-        $(#[$doc])*
-        pub const $constant: Tile = Tile {
-            rows: $bm,
-            columns: $bn,
-            shared: few::shared::<$t>($bm, $bn, $bk),
-            any: true,
-            threads: $threads,
-            slices: 1,
-            divides: false,
-            least: [[1; 2]; 2],
-            least_depth: 1,
-        };
+/// The f32 kernel for batches of the smallest products: one warp. (Two warps with a tile of 64x64 would take 168
+/// registers, and be slower than `pair`.)
+pub const SINGLE: Tile = Tile {
+    rows: as_stored::X as u32,
+    columns: as_stored::X as u32,
+    shared: few::shared::<f32>(),
+    any: true,
+    threads: as_stored::THREADS as u32,
+    slices: 1,
+    divides: false,
+    least: [[1; 2]; 2],
+    least_depth: 1,
+};
 
-        /// Multiplies matrices, as the kernels above. `depth`, `sums` and `tickets` are not used.
-        ///
-        /// # Safety
-        /// As above, with one block per tile of each product.
-        #[kernel(for T in [$t], for ALONG_A in [false, true], for ALONG_B in [false, true])]
-        pub unsafe fn $kernel<T: Factor, const ALONG_A: bool, const ALONG_B: bool>(
-            a: &[T],
-            b: &[T],
-            c: *mut T,
-            m: u32,
-            n: u32,
-            k: u32,
-            a_step: u64,
-            b_step: u64,
-            c_step: u64,
-            _depth: u32,
-            _sums: *mut T,
-            _tickets: *mut u32,
-        ) {
-            let (sizes, steps) = ([m, n, k], [a_step, b_step, c_step].map(|step| step as usize));
-            // SAFETY: the caller upholds this function's contract.
-            unsafe { few::few::<T, $bm, $bn, $bk, $tm, $tn, $threads, ALONG_A, ALONG_B>(a, b, c, sizes, steps) };
-        }
-    };
-}
-tile_of_few! {
-    /// The f32 kernel for batches of the smallest products: one warp. (Two warps with a tile of 64x64 would take 168
-    /// registers, and be slower than `pair`.)
-    matmul_best_single SINGLE f32: 32 32 16, 8 4, 32
+/// Multiplies matrices, as the kernels above. `depth`, `sums` and `tickets` are not used.
+///
+/// # Safety
+/// As above, with one block per tile of each product.
+#[kernel(for T in [f32], for ALONG_A in [false, true], for ALONG_B in [false, true])]
+pub unsafe fn matmul_best_single<T: Factor, const ALONG_A: bool, const ALONG_B: bool>(
+    a: &[T],
+    b: &[T],
+    c: *mut T,
+    m: u32,
+    n: u32,
+    k: u32,
+    a_step: u64,
+    b_step: u64,
+    c_step: u64,
+    _depth: u32,
+    _sums: *mut T,
+    _tickets: *mut u32,
+) {
+    let (sizes, steps) = ([m, n, k], [a_step, b_step, c_step].map(|step| step as usize));
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { few::few::<T, ALONG_A, ALONG_B>(a, b, c, sizes, steps) };
 }
