@@ -25,7 +25,7 @@ const STAGES: usize = 2;
 
 /// Bytes of shared memory of a block: those of its stages, which are largest if neither factor is stored along `x`.
 pub const fn shared<T: Factor>() -> u32 {
-    assert!(AsStored::<T, true>::ELEMENTS >= AsStored::<T, false>::ELEMENTS);
+    const { assert!(AsStored::<T, true>::ELEMENTS >= AsStored::<T, false>::ELEMENTS) };
     (STAGES * 2 * AsStored::<T, true>::ELEMENTS * size_of::<T>()) as u32
 }
 
