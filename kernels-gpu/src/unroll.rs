@@ -2,7 +2,7 @@
 //! does not unroll loops with a long body.
 
 /// `unroll!(i < N => { … })`: repeats the block for every number below the constant `N`, at most 32, with `i` as a
-/// constant. The compiler expands all 32 copies, so the inner loop of a nest belongs in a function of its own.
+/// constant. All 32 copies are expanded, so an inner loop belongs in a function; LLVM is given `N` (`const` below).
 macro_rules! unroll {
     ($i:ident < $n:expr => $body:block) => {
         $crate::unroll::unroll! {
@@ -12,7 +12,7 @@ macro_rules! unroll {
     (@ $i:ident $n:expr, $body:block; $($k:literal)*) => {
         const { assert!($n <= 32, "`unroll!` supports at most 32 rounds") };
         $(
-            if $k < $n {
+            if const { $k < $n } {
                 let $i = $crate::unroll::known($k);
                 $body
             }

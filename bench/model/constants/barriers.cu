@@ -99,6 +99,48 @@ __global__ void shared_loads(unsigned stride, unsigned* sink, int rounds, long l
     if (threadIdx.x == 0) *cycles = stop - start;
 }
 
+// Independent loads of several words by all warps; `share` neighbouring lanes load the same ones.
+template <int WORDS>
+__global__ void wide_loads(unsigned share, unsigned* sink, int rounds, long long* cycles) {
+    extern __shared__ unsigned words[];
+    for (unsigned i = threadIdx.x; i < 32 * WORDS; i += blockDim.x) words[i] = i;
+    __syncthreads();
+    unsigned at = (unsigned)__cvta_generic_to_shared(words) + 4 * WORDS * (threadIdx.x % 32 / share), sum = 0;
+    long long start = clock64();
+#pragma unroll 1
+    for (int round = 0; round < rounds; round++) {
+        unsigned loaded[8][4] = {};
+#pragma unroll
+        for (auto& to : loaded) {
+            if constexpr (WORDS == 1) asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(to[0]) : "r"(at));
+            if constexpr (WORDS == 2)
+                asm volatile("ld.volatile.shared.v2.u32 {%0, %1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "r"(at));
+            if constexpr (WORDS == 4)
+                asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                             : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                             : "r"(at));
+        }
+#pragma unroll
+        for (auto& to : loaded) sum ^= to[0] ^ to[1] ^ to[2] ^ to[3];
+    }
+    __syncthreads();
+    long long stop = clock64();
+    sink[threadIdx.x] = sum;
+    if (threadIdx.x == 0) *cycles = stop - start;
+}
+
+template <int WORDS>
+static void of_returns(Memory<unsigned>& sink) {
+    for (unsigned share : {1, 2, 4, 8, 16, 32}) {
+        Spread time = per_step(8 * 32, [&](int rounds, long long* out) {
+            wide_loads<WORDS><<<1, 32 * 32, 32 * 4 * WORDS>>>(share, sink.at, rounds, out);
+        });
+        std::string what = "a load of " + std::to_string(4 * WORDS) + " bytes a lane, " + std::to_string(share) +
+                           " lanes load the same, 32 warps";
+        row("wavefront_cycles", time, "cycles", what);
+    }
+}
+
 static void of_shared() {
     Memory<unsigned> sink(1024);
     auto chase = [&](auto kernel) {
@@ -124,6 +166,9 @@ static void of_shared() {
             row("wavefront_cycles", time, "cycles", what);
         }
     }
+    of_returns<1>(sink);
+    of_returns<2>(sink);
+    of_returns<4>(sink);
 }
 
 void barriers() {

@@ -115,6 +115,7 @@ void units();
 void products();
 void barriers();
 void latencies();
+void cached();
 void bandwidths();
 void stores();
 void atomics();

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
     products();
     barriers();
     latencies();
+    cached();
     bandwidths();
     stores();
     atomics();

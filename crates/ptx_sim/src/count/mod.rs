@@ -286,6 +286,13 @@ pub(crate) fn combined_wavefronts_of(touch: &Touch<'_>) -> u32 {
     banks::different_words(&wanted_by(touch))
 }
 
+/// Returns the wavefronts of a load from global memory that the first-level cache serves: its lines are rows of the
+/// banks of shared memory, and neighbours with equal addresses are not served together. Measured:
+/// `bench/model/constants/cached.cu`.
+pub(crate) fn cached_wavefronts_of(touch: &Touch<'_>) -> u32 {
+    banks::wavefronts(touch.addresses, touch.mask, touch.bytes, *touch.spread, false).0
+}
+
 /// Returns the sectors of one access to global memory.
 pub(crate) fn sectors_of(touch: &Touch<'_>) -> u32 {
     match touch.kind {

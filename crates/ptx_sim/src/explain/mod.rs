@@ -146,7 +146,8 @@ pub fn analyse(
 /// Estimates the registers that ptxas gives a thread.
 fn registers(program: &Program, entry: &str, costs: &Costs) -> u32 {
     let live = crate::occupancy::estimate_registers(program, entry).unwrap_or(0);
-    if live <= 40 { live } else { ((f64::from(live) * costs.register_ratio) as u32).max(40) }
+    // With 32 registers a multiprocessor is full of warps: ptxas recomputes values rather than take a few more.
+    if live <= 32 { live } else { ((f64::from(live) * costs.register_ratio) as u32).max(32) }
 }
 
 /// Sort key: conflicts before traffic, because an instruction with conflicts delays itself.

@@ -10,7 +10,7 @@ mod recording;
 mod relayed;
 mod signals;
 
-use crate::count::{bypassing_sectors_of, combined_wavefronts_of, sectors_of, wavefronts_of};
+use crate::count::{bypassing_sectors_of, cached_wavefronts_of, combined_wavefronts_of, sectors_of, wavefronts_of};
 use crate::observe::{
     AccessKind, BlockShape, Bypass, Completes, Observer, Peek, Range, Site, Touch, Variable, no_shadow,
 };
@@ -245,8 +245,12 @@ impl Observer for Tracing {
             _ => return,
         };
         if let Some(recording) = block {
-            let counts = touch.kind == AccessKind::Atomic && touch.space == Space::Shared;
-            recording.touch(touch, units, if counts { combined_wavefronts_of(touch) } else { 0 });
+            let passes = match (touch.kind, touch.space) {
+                (AccessKind::Atomic, Space::Shared) => combined_wavefronts_of(touch),
+                (AccessKind::Load, Space::Global) => cached_wavefronts_of(touch),
+                _ => 0,
+            };
+            recording.touch(touch, units, passes);
         }
     }
 

@@ -78,8 +78,9 @@ pub struct Step {
     pub lanes: u32,
     /// Wavefronts (shared memory) or sectors (global memory); 0 for other instructions.
     pub units: u32,
-    /// Wavefronts of an atomic on shared memory if lanes at the same word are combined first; 0 for other instructions.
-    pub combined: u32,
+    /// Passes over the banks: of an atomic on shared memory if lanes at the same word are combined first, and of a load
+    /// from global memory over those of the first-level cache; 0 for other instructions.
+    pub passes: u32,
     /// State space that the instruction accessed; `None` if it accessed none of the three.
     pub space: Option<Space>,
     /// Bytes that the lanes access in this space.
@@ -102,7 +103,7 @@ impl Step {
         self.place = self.place.wrapping_add(access.place);
         let (units, bytes) = if self.space == Some(access.space) { (self.units, self.bytes) } else { (0, 0) };
         (self.units, self.bytes) = (access.units + units, access.bytes + bytes);
-        self.combined += access.combined;
+        self.passes += access.passes;
         self.space = Some(access.space);
         self.sectors = match self.sectors {
             (_, 0) => access.sectors,
@@ -117,7 +118,7 @@ struct Access {
     pc: u32,
     space: Space,
     units: u32,
-    combined: u32,
+    passes: u32,
     bytes: u32,
     sectors: (u32, u32),
     effect: Effect,
@@ -173,7 +174,7 @@ impl Recording {
                 pc,
                 lanes: active,
                 units: 0,
-                combined: 0,
+                passes: 0,
                 space: None,
                 bytes: 0,
                 sectors: (0, 0),
@@ -193,7 +194,7 @@ impl Recording {
         accesses.clear();
     }
 
-    pub(super) fn touch(&mut self, touch: &Touch<'_>, units: u32, combined: u32) {
+    pub(super) fn touch(&mut self, touch: &Touch<'_>, units: u32, passes: u32) {
         let Some(trace) = self.warps.get_mut(touch.warp as usize) else { return };
         let first = trace.sectors.len() as u32;
         if touch.space == Space::Global && !trace.full {
@@ -208,7 +209,7 @@ impl Recording {
         };
         let mut place = 0_u64;
         crate::lanes::each(touch.mask, |lane| place = place.wrapping_add(touch.addresses[lane]));
-        let access = Access { pc: touch.site.pc, space: touch.space, units, combined, bytes, sectors, effect, place };
+        let access = Access { pc: touch.site.pc, space: touch.space, units, passes, bytes, sectors, effect, place };
         let polls = &mut self.polls[touch.warp as usize];
         if trace.full {
             let Site { function, pc } = touch.site;

@@ -7,10 +7,11 @@ use crate::explain::without::Without;
 use crate::program::{Async, Group, Op, Order, Space};
 use crate::trace::Step;
 
-/// Wavefronts in which what a load from shared memory reads arrives in registers: each has room for 128 bytes, so a
-/// word of 16 bytes that all lanes read takes four, although it is one access to the banks.
-pub(super) fn returns(step: &Step) -> u32 {
-    step.bytes.div_ceil(128)
+/// Wavefronts in which what a load from shared memory reads arrives in registers: each has room for 8 bytes of every
+/// lane, so a word of 16 bytes that all lanes read takes two, although it is one access to the banks. Measured:
+/// `bench/model/constants`.
+pub(super) fn returns(bytes: u32) -> u32 {
+    bytes.div_ceil(256)
 }
 
 impl Machine<'_> {
@@ -28,21 +29,23 @@ impl Machine<'_> {
         let (first, count) = step.sectors;
         let mut sectors = &self.warps[warp].trace.sectors[first as usize..(first + count) as usize];
         let ideal;
+        let mut passes = step.passes;
         let atomic = matches!(op, Op::Atomic(_) | Op::AtomicVector(_) | Op::AtomicWide(_));
         let scattered = count > step.bytes.div_ceil(32) && !atomic;
         if let Some(few) = self.ideal.as_mut().filter(|_| scattered) {
             ideal = few.sectors(step.bytes, matches!(op, Op::Store(_)));
             sectors = &ideal;
+            passes = step.bytes.div_ceil(128);
         }
         let counts = self.classes[&step.function].counts[step.pc as usize];
-        let mut wavefronts =
-            if counts && step.space == Some(Space::Shared) { step.combined } else { step.units }.max(1);
+        let mut wavefronts = if counts && step.space == Some(Space::Shared) { step.passes } else { step.units }.max(1);
         // Atomics on one word are passes too, but no order of the words saves them.
         if self.without == Some(Without::Conflicts) && !atomic {
             wavefronts = wavefronts.min(step.bytes.div_ceil(128).max(1));
         }
         if matches!(op, Op::Load(_)) && step.space == Some(Space::Shared) {
-            wavefronts = wavefronts.max(returns(step));
+            wavefronts = wavefronts.max(returns(step.bytes));
+            self.warps[warp].arriving = (step.bytes, wavefronts);
         }
         let done = match step.space {
             Some(Space::Shared) => {
@@ -66,7 +69,7 @@ impl Machine<'_> {
                 _ => {
                     let cached = !matches!(op, Op::Load(load) if load.order != Order::Weak);
                     let block = self.running[self.warps[warp].block].number;
-                    let reader = Reader { block, cached, awaits: step.awaits() };
+                    let reader = Reader { block, cached, awaits: step.awaits(), passes };
                     Ready { arrival: self.memory.load(now, sectors, reader), from: Source::Memory }
                 }
             },

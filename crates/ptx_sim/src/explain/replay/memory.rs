@@ -48,6 +48,8 @@ pub(super) struct Reader {
     pub cached: bool,
     /// Whether it may read what others wrote during the launch, which is in the second-level cache.
     pub awaits: bool,
+    /// Wavefronts over the banks of the first-level cache.
+    pub passes: u32,
 }
 
 /// When a result arrives, and what it waited for.
@@ -84,6 +86,8 @@ pub(super) struct Memory<'t> {
     others: Others<'t>,
     latency: (f64, f64, f64),
     cache: Cache,
+    /// Arrivals of the sectors of a load that the first-level cache has.
+    found: Vec<Option<f64>>,
     read: HashSet<u64>,
     written: HashSet<u64>,
     /// Fraction of a sector that device memory still has to deliver.
@@ -105,6 +109,7 @@ impl<'t> Memory<'t> {
             others,
             latency: (costs.l1_cycles, costs.l2_cycles, costs.global_cycles),
             cache: Cache::new(cache_bytes),
+            found: Vec::new(),
             read: HashSet::new(),
             written: HashSet::new(),
             owed: 0.0,
@@ -126,16 +131,24 @@ impl<'t> Memory<'t> {
     /// Loads sectors at a time.
     pub fn load(&mut self, now: f64, sectors: &[u64], reader: Reader) -> Arrival {
         let cached = reader.cached;
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        found.extend(sectors.iter().map(|&sector| self.cache.find(sector).filter(|_| cached)));
         let start = self.requests.max(now);
+        // The cache looks up four lines a cycle, and takes one for later that has not arrived.
         let lines = sectors.chunk_by(|a, b| a / 4 == b / 4).count();
-        let cycles = (lines as f64).max(sectors.len() as f64 / 4.0);
+        let there = |arrival: &Option<f64>| arrival.is_some_and(|at| at <= start);
+        let missing = sectors.iter().zip(&found).filter(|(_, found)| !there(found)).map(|(sector, _)| sector / 4);
+        let mut last = None;
+        let missing = missing.filter(|&line| last.replace(line) != Some(line)).count();
+        let cycles = (lines as f64 / 4.0).max(missing as f64).max(reader.passes.into()).max(1.0);
         self.requests = start + cycles;
         self.worked.requests += cycles;
-        // All but one cycle for the first line are time in queues.
+        // All but one cycle for the first wavefront are time in queues.
         let queued = self.requests - 1.0 - now;
         let mut arrival = Arrival { at: self.requests + self.latency.0, dram: 0.0, cache: queued };
-        for &sector in sectors {
-            if cached && let Some(at) = self.cache.find(sector) {
+        for (&sector, found) in sectors.iter().zip(&found) {
+            if let Some(at) = *found {
                 arrival.at = arrival.at.max(at);
                 continue;
             }
@@ -147,13 +160,14 @@ impl<'t> Memory<'t> {
                 arrival = Arrival { cache: one.cache + queued, ..one };
             }
         }
+        self.found = found;
         arrival
     }
 
     /// Copies ranges of sectors in bulk, past the first-level cache; returns when the last bytes have arrived.
     pub fn copy(&mut self, now: f64, block: u64, reads: &[(u64, u64)], writes: &[(u64, u64)]) -> Arrival {
         let mut arrival = Arrival { at: now, dram: 0.0, cache: 0.0 };
-        let reader = Reader { block, cached: false, awaits: false };
+        let reader = Reader { block, cached: false, awaits: false, passes: 0 };
         for sector in reads.iter().flat_map(|&(first, count)| first..first + count) {
             let one = self.miss(now, sector, self.rates.bulk, reader);
             if one.at > arrival.at {
@@ -229,13 +243,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_load_takes_its_wavefronts_and_a_cycle_for_four_lines_or_one_that_has_not_arrived() {
+        let rates =
+            Rates { l2: 0.0, bulk: 0.0, dram: 0.0, line: 0.0, atomic: 0.0, first: 0.0, read: 1.0, written: 1.0 };
+        let (costs, first) = (Costs::default(), HashMap::new());
+        let cycles = |lines: u64, passes: u32| {
+            let mut memory = Memory::new(rates, Others { first: &first, at_once: 1, relay: false }, 1 << 16, &costs);
+            let sectors: Vec<u64> = (0..lines).map(|line| 4 * line).collect();
+            let reader = Reader { block: 0, cached: true, awaits: false, passes };
+            // The first time, while its sectors are on their way, and when they are there.
+            [0.0, 100.0, 1e4].map(|now| {
+                memory.load(now, &sectors, reader);
+                memory.requests - now
+            })
+        };
+        assert_eq!([cycles(1, 1), cycles(1, 4)], [[1.0; 3], [4.0; 3]]);
+        assert_eq!([cycles(32, 1), cycles(32, 32)], [[32.0, 32.0, 8.0], [32.0; 3]]);
+    }
+
+    #[test]
     fn what_blocks_of_the_same_time_read_comes_from_memory_for_all_of_them() {
         let rates =
             Rates { l2: 1.0, bulk: 1.0, dram: 2.0, line: 3.5, atomic: 100.0, first: 0.0, read: 1.0, written: 1.0 };
         let (costs, first) = (Costs::default(), HashMap::from([(5, 0)]));
         let latency = |sector: u64, block: u64, awaits: bool| {
             let mut memory = Memory::new(rates, Others { first: &first, at_once: 4, relay: true }, 1 << 16, &costs);
-            let reader = Reader { block, cached: true, awaits };
+            let reader = Reader { block, cached: true, awaits, passes: 1 };
             let arrivals = [0.0, 1e4].map(|now| memory.load(now, &[sector], reader).at - now);
             (arrivals[0] - 2.0, arrivals[1] - 1.0)
         };

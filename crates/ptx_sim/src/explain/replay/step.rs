@@ -49,7 +49,7 @@ impl Machine<'_> {
             let class = self.changed(classes.classes[step.pc as usize], &step);
             if joined || class.unit == Unit::Nothing {
                 if joined && step.space == Some(Space::Shared) {
-                    self.pass_wavefronts(self.warps[index].last, f64::from(returns(&step)));
+                    self.join(index, step.bytes);
                 }
                 self.pass_on(index, &step, joined);
                 continue;
@@ -120,6 +120,15 @@ impl Machine<'_> {
         let number = warp.base + usize::from(entry & !MERGED);
         warp.at = number;
         Some((*warp.trace.steps.get(number)?, entry & MERGED != 0))
+    }
+
+    /// Makes a load from shared memory part of the one before it, which has more to return then.
+    fn join(&mut self, index: usize, bytes: u32) {
+        let warp = &mut self.warps[index];
+        let (first, passed) = warp.arriving;
+        let wavefronts = returns(first + bytes).max(passed);
+        warp.arriving = (first + bytes, wavefronts);
+        self.pass_wavefronts(self.warps[index].last, f64::from(wavefronts - passed));
     }
 
     /// Passes over an instruction that is not in the machine code, or is part of the one before it: its results are

@@ -82,16 +82,20 @@ fn predicated_code_is_issued_once_whichever_lanes_enter_it() {
 }
 
 #[test]
-fn a_wavefront_returns_no_more_than_128_bytes() {
-    // All lanes read the same words.
+fn a_wavefront_returns_no_more_than_8_bytes_for_each_lane() {
+    // The four warps' lanes read the same words.
     let wavefronts = |body: &str| {
         let body = format!("mov.b32 %r3, 0;\n{body}");
         (replayed(&body, 1, 1).busy[Cause::Shared as usize] / Costs::default().wavefront_cycles).round()
     };
     assert_eq!(wavefronts("ld.shared.f32 %f1, [%r3];"), 4.0);
-    assert_eq!(wavefronts("ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [%r3];"), 16.0);
+    assert_eq!(wavefronts("ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [%r3];"), 8.0);
+    assert_eq!(wavefronts("ld.shared.v2.f32 {%f1, %f2}, [%r3];"), 4.0);
     let apart: String = (0..4).map(|k| format!("ld.shared.f32 %f{k}, [%r3+{}];\n", 4 * k)).collect();
-    assert_eq!(wavefronts(&apart), 16.0);
+    assert_eq!(wavefronts(&apart), 8.0);
+    // Each lane has its own 16 bytes: a word of each takes four wavefronts, and so do all of them.
+    let own = format!("shl.b32 %r3, %r1, 4;\n{apart}");
+    assert_eq!(wavefronts(&own), 16.0);
 }
 
 #[test]

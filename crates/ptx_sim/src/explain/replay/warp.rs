@@ -39,6 +39,8 @@ pub(super) struct Warp<'t> {
     pub ready: HashMap<u32, Vec<Ready>>,
     /// When the result of its last instruction is available.
     pub result: Ready,
+    /// Bytes of its last load from shared memory, with the loads that are part of it, and wavefronts of these so far.
+    pub arriving: (u32, u32),
     /// When all its accesses to memory are complete.
     pub settled: f64,
     copies: [Copies; 2],
@@ -62,6 +64,7 @@ impl<'t> Warp<'t> {
             blamed: at,
             ready: HashMap::new(),
             result: Ready::default(),
+            arriving: (0, 0),
             settled: at,
             copies: Default::default(),
             products: Copies::default(),

@@ -106,7 +106,7 @@ fn order(function: &Function, classes: &Classes, pcs: &[u32]) -> Vec<u16> {
     for (at, &pc) in pcs.iter().enumerate() {
         let uses = &classes.uses[pc as usize];
         let op = &function.code[pc as usize].op;
-        let own: Vec<usize> = uses.reads.iter().filter_map(|register| writer.get(register).copied()).collect();
+        let mut own: Vec<usize> = uses.reads.iter().filter_map(|register| writer.get(register).copied()).collect();
         let above = own.iter().map(|&need| level[need] + u32::from(candidates[need].is_some())).max();
         level[at] = above.unwrap_or(0);
         // ptxas unrolls a loop with predicated loads, but leaves them behind the stores of the rounds before.
@@ -120,6 +120,11 @@ fn order(function: &Function, classes: &Classes, pcs: &[u32]) -> Vec<u16> {
             },
             _ => false,
         };
+        if free {
+            // A value for lanes that do not load is there before the load, whose result it would replace.
+            let others = uses.sets.iter().filter_map(|register| writer.get(register).copied());
+            own.extend(others.filter(|&other| candidates[other].is_none()));
+        }
         candidates.push(width(op).filter(|_| free));
         match op {
             Op::Store(access) => match access.space {
@@ -160,7 +165,7 @@ fn order(function: &Function, classes: &Classes, pcs: &[u32]) -> Vec<u16> {
                 if !emitted[other] && needs[other].iter().all(|&need| emitted[need]) {
                     emitted[other] = true;
                     order.push(other as u16 | MERGED);
-                    registers += 1;
+                    registers += candidates[other].unwrap_or(1);
                 }
             }
         }
@@ -177,10 +182,12 @@ fn merged(
     candidates: &[Option<u32>],
     writers: &[Option<usize>],
 ) -> HashMap<usize, Vec<usize>> {
-    let mut places: HashMap<(Slot, Option<usize>, i64), usize> = HashMap::new();
+    let mut places: HashMap<((Slot, Option<usize>, u8), i64), usize> = HashMap::new();
     let word = |at: usize| match &function.code[pcs[at] as usize].op {
-        Op::Load(access) if access.space == Space::Shared && access.bytes == 4 && candidates[at] == Some(1) => {
-            Some((access.address.base, writers[at], access.address.offset))
+        Op::Load(access)
+            if access.space == Space::Shared && access.registers.len() == 1 && candidates[at].is_some() =>
+        {
+            Some(((access.address.base, writers[at], access.bytes), access.address.offset))
         }
         _ => None,
     };
@@ -189,11 +196,12 @@ fn merged(
     }
     let mut found = HashMap::new();
     for at in 0..pcs.len() {
-        let Some((base, writer, offset)) = word(at) else { continue };
-        let next = |step: i64| places.get(&(base, writer, offset + step)).copied();
-        let group: Vec<usize> = match (offset % 16, offset % 8) {
-            (0, _) => (1..4).map_while(|word| next(4 * word)).collect(),
-            (_, 0) if next(-8).is_none() || next(-4).is_none() => next(4).into_iter().collect(),
+        let Some((kind, offset)) = word(at) else { continue };
+        let next = |step: i64| places.get(&(kind, offset + step)).copied();
+        let group: Vec<usize> = match (kind.2, offset % 16, offset % 8) {
+            (4, 0, _) => (1..4).map_while(|word| next(4 * word)).collect(),
+            (4, _, 0) if next(-8).is_none() || next(-4).is_none() => next(4).into_iter().collect(),
+            (8, 0, _) => next(8).into_iter().collect(),
             _ => continue,
         };
         // Two or four words, not three.
@@ -263,8 +271,8 @@ mod tests {
     /// The order of a stretch of code, as the numbers of its statements.
     fn ordered(body: &str) -> Vec<u16> {
         let text = format!(
-            ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .b32 %r<9>;\n.reg .b64 \
-             %rd<4>;\n.reg .f32 %f<9>;\n{body}\nret;\n}}\n"
+            ".version 8.1\n.target sm_90\n.address_size 64\n.visible .entry k()\n{{\n.reg .pred %p<3>;\n.reg .b32 \
+             %r<9>;\n.reg .b64 %rd<4>;\n.reg .f32 %f<9>;\n{body}\nret;\n}}\n"
         );
         let program = Program::parse(&text).expect("PTX");
         let function = &program.functions[0];
@@ -281,6 +289,18 @@ mod tests {
         assert_eq!(ordered(&pairs.replace(".nc", "")), [0, 1, 2, 3, 4, 5]);
         let address = "st.shared.f32 [%r1], %f0;\nadd.s64 %rd3, %rd1, 4;\nld.global.f32 %f1, [%rd3];";
         assert_eq!(ordered(address), [1, 2, 0]);
+    }
+
+    #[test]
+    fn a_value_for_lanes_that_do_not_load_stands_before_the_load() {
+        let body = "mov.b32 %r3, 0;\n@%p1 bra END;\nadd.s64 %rd3, %rd1, 4;\nld.global.nc.b32 %r3, [%rd3];\nEND:\nst\
+            .shared.b32 [%r2], %r3;";
+        let order = ordered(body);
+        let place = |number: u16| order.iter().position(|&at| at == number);
+        assert!(place(0) < place(3) && place(3) < place(4), "{order:?}");
+        // An earlier load of the same register is no such value: ptxas gives each load a register of its own.
+        let load = "ld.global.nc.b32 %r3, [%rd1];\nst.shared.b32 [%r2], %r3;\n";
+        assert_eq!(ordered(&load.repeat(2)), [0, 2, 1, 3]);
     }
 
     #[test]
@@ -333,5 +353,8 @@ mod tests {
         assert_eq!(found, [0, 1, 2, 3]);
         let apart = "ld.shared.f32 %f1, [%r1];\nld.shared.f32 %f2, [%r1+64];";
         assert_eq!(ordered(apart), [0, 1]);
+        // Words of 8 bytes are joined in pairs.
+        let long: String = (1..4).map(|k| format!("ld.shared.b64 %rd{k}, [%r1+{}];\n", 8 * k)).collect();
+        assert_eq!(ordered(&long), [0, 1, 2 | MERGED]);
     }
 }
