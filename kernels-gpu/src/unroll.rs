@@ -2,7 +2,7 @@
 //! does not unroll loops with a long body.
 
 /// `unroll!(i < N => { … })`: repeats the block for every number below the constant `N`, at most 32, with `i` as a
-/// constant. All 32 copies are expanded, so an inner loop belongs in a function; LLVM is given `N` (`const` below).
+/// constant. All 32 are expanded, so an inner loop belongs in a function; `if const` drops those from `N` on for LLVM.
 macro_rules! unroll {
     ($i:ident < $n:expr => $body:block) => {
         $crate::unroll::unroll! {

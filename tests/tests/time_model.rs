@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use tests::explained::{Explaining, Row, Run, explain, table};
 
-/// The readings, and those of products of matrices. Peers are not simulated.
+/// The readings, and those of products of matrices, which have small sizes and f64 too. Peers are not simulated.
 const READINGS: &str = "docs/results/h200/2026-11-26-ladders.csv";
 const PRODUCTS: (&str, &str) = ("matmul", "docs/results/h200/2026-11-27-matmul.csv");
 /// The largest size, and that of families that were not measured at it. A product of 1024 takes up to a minute.
@@ -212,7 +212,8 @@ const WITHIN_OF_LARGE: f64 = 0.95;
 
 /// Families whose rungs are run twice in seconds; `docs/results/h200/2026-11-26-time-model.txt` has the others.
 const PREDICTED: [&str; 3] = ["vecadd", "dot", "reduce"];
-/// Its lanes are 16 and 32 elements apart in the runs, in one bank of the first-level cache, and 993 at the large size.
+/// Its lanes are 16 and 32 elements apart in the runs, in two banks and one of the first-level cache, and 993 at the
+/// large size: predicted at 2.8 times its time.
 const OTHER_BANKS: &str = "divide_and_conquer";
 
 #[test]
@@ -222,8 +223,7 @@ fn large_sizes_are_predicted_from_small_runs() {
         let known = |family: &kernels::Family| (family.variants)().iter().any(|info| info.name == row.get("variant"));
         let family = kernels::family(row.get("family")).expect("a family");
         let large = size(&row) == [LARGE] && row.get("dtype") == "f32";
-        let predicted = PREDICTED.contains(&family.name) && row.get("variant") != OTHER_BANKS;
-        if !(large && known(family) && predicted) {
+        if !(large && known(family) && PREDICTED.contains(&family.name)) {
             continue;
         }
         let runs = predict::runs(&[SMALL], &[LARGE], |size| {
@@ -234,7 +234,12 @@ fn large_sizes_are_predicted_from_small_runs() {
         let predicted = predict::time(&[LARGE], &runs.expect("runs")).expect("a prediction");
         let measured = row.number::<f64>("median_us").expect("a time");
         println!("{} {}: {predicted:.1} us, measured {measured:.1} us", family.name, row.get("variant"));
-        off.push((predicted / measured).ln().abs());
+        let apart = (predicted / measured).ln().abs();
+        if row.get("variant") == OTHER_BANKS {
+            assert!(apart > 1.25_f64.ln(), "it is predicted like the others now");
+            continue;
+        }
+        off.push(apart);
     }
     let mean = off.iter().sum::<f64>() / off.len() as f64;
     let within = off.iter().filter(|off| **off <= 1.25_f64.ln()).count() as f64 / off.len() as f64;

@@ -1,8 +1,8 @@
-// Loads that the first-level cache serves: cycles of a multiprocessor for each, by the lines that its lanes touch.
+// Loads that the caches serve: cycles of a multiprocessor for each, by the lines that its lanes touch.
 #include "constants.h"
 
-// Kinds of loads: past the first-level cache, of data that others may write, plain, and of data that nobody writes during
-// the kernel.
+// Kinds of loads: past the first-level cache, of data that others may write, plain, and of data that nobody writes
+// during the kernel.
 enum Kind { PAST, SHARED, PLAIN, CONSTANT };
 
 #define LOAD(width, ...)                                                                               \
@@ -55,7 +55,8 @@ static void of_width(const Memory<char>& memory, Memory<unsigned>& places, Memor
             cached_loads<KIND, WORDS><<<1, 1024>>>(memory.at, places.at, 0, sink.at, rounds, out);
         });
         const char* kind[] = {"ld.cg", "ld.relaxed.cta", "ld", "ld.nc"};
-        row("request_cycles", time, "cycles", std::string(kind[KIND]) + ", " + std::to_string(4 * WORDS) + " bytes a lane, " + what);
+        std::string how = std::string(kind[KIND]) + ", " + std::to_string(4 * WORDS) + " bytes a lane, " + what;
+        row("request_cycles", time, "cycles", how);
     };
     unsigned bytes = 4 * WORDS;
     measure("all lanes load the same", [](unsigned) { return 0; });
@@ -64,7 +65,8 @@ static void of_width(const Memory<char>& memory, Memory<unsigned>& places, Memor
     for (unsigned lines : {2, 4, 8, 16, 32}) {
         std::string number = std::to_string(lines);
         unsigned each = 32 / lines;
-        measure(number + " lines, in each of which lanes load the same", [=](unsigned lane) { return 128 * (lane / each); });
+        measure(number + " lines, in each of which lanes load the same",
+                [=](unsigned lane) { return 128 * (lane / each); });
         measure(number + " lines, in each of which lanes load neighbours",
                 [=](unsigned lane) { return 128 * (lane / each) + bytes * (lane % each) % 128; });
     }

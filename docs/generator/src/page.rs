@@ -41,7 +41,7 @@ const COLUMNS_TEXT: &str = "
 const ESTIMATES_TEXT: &str = "
 ## Estimates and times
 
-![Estimates against measured times](../results/h200/2026-11-26-time-model.svg)
+![Estimates against measured times](../results/h200/2026-11-27-time-model.svg)
 
 The rungs of all ladders at the sizes that the simulator runs in seconds, each by its time on an H200 and its \
 estimate. [How the estimate is made, and how good it is](../decisions/time-model.md).

@@ -145,8 +145,12 @@ pub fn analyse(
 
 /// Estimates the registers that ptxas gives a thread.
 fn registers(program: &Program, entry: &str, costs: &Costs) -> u32 {
-    let live = crate::occupancy::estimate_registers(program, entry).unwrap_or(0);
-    // With 32 registers a multiprocessor is full of warps: ptxas recomputes values rather than take a few more.
+    registers_for(crate::occupancy::estimate_registers(program, entry).unwrap_or(0), costs)
+}
+
+/// The same for a number of values that live at the same time. With 32 registers a multiprocessor is full of warps:
+/// ptxas recomputes values rather than take a few more.
+fn registers_for(live: u32, costs: &Costs) -> u32 {
     if live <= 32 { live } else { ((f64::from(live) * costs.register_ratio) as u32).max(32) }
 }
 
@@ -206,4 +210,15 @@ fn static_shared(program: &Program, report: &Report) -> u64 {
         })
     };
     shared.filter(|variable| used(&variable.name)).map(|variable| variable.size).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_more_than_32_values_get_32_registers() {
+        let registers = |live| registers_for(live, &Costs::default());
+        assert_eq!([20, 32, 33, 49, 60, 100].map(registers), [20, 32, 32, 32, 39, 65]);
+    }
 }

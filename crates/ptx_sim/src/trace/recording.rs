@@ -101,9 +101,12 @@ impl Step {
     fn add(&mut self, access: &Access) {
         self.effect = self.effect.max(access.effect);
         self.place = self.place.wrapping_add(access.place);
-        let (units, bytes) = if self.space == Some(access.space) { (self.units, self.bytes) } else { (0, 0) };
-        (self.units, self.bytes) = (access.units + units, access.bytes + bytes);
+        if self.space != Some(access.space) {
+            (self.units, self.passes, self.bytes) = (0, 0, 0);
+        }
+        self.units += access.units;
         self.passes += access.passes;
+        self.bytes += access.bytes;
         self.space = Some(access.space);
         self.sectors = match self.sectors {
             (_, 0) => access.sectors,

@@ -1,15 +1,15 @@
 //! Accesses to memory.
 
 use super::Machine;
-use super::memory::{Arrival, Reader};
+use super::memory::{Arrival, Reader, lines};
 use super::ready::{Ready, Source};
 use crate::explain::without::Without;
 use crate::program::{Async, Group, Op, Order, Space};
 use crate::trace::Step;
 
-/// Wavefronts in which what a load from shared memory reads arrives in registers: each has room for 8 bytes of every
-/// lane, so a word of 16 bytes that all lanes read takes two, although it is one access to the banks. Measured:
-/// `bench/model/constants`.
+/// Wavefronts in which what loads from shared memory that are one instruction read arrives in registers: each has room
+/// for 8 bytes of every lane, so a word of 16 bytes that all lanes read takes two, although it is one access to the
+/// banks. Measured (`bench/model/constants`) for neighbouring lanes that read the same.
 pub(super) fn returns(bytes: u32) -> u32 {
     bytes.div_ceil(256)
 }
@@ -42,9 +42,9 @@ impl Machine<'_> {
         // Atomics on one word are passes too, but no order of the words saves them.
         if self.without == Some(Without::Conflicts) && !atomic {
             wavefronts = wavefronts.min(step.bytes.div_ceil(128).max(1));
+            passes = passes.min(step.bytes.div_ceil(128).max(1));
         }
         if matches!(op, Op::Load(_)) && step.space == Some(Space::Shared) {
-            wavefronts = wavefronts.max(returns(step.bytes));
             self.warps[warp].arriving = (step.bytes, wavefronts);
         }
         let done = match step.space {
@@ -67,7 +67,15 @@ impl Machine<'_> {
                     Ready { arrival: Arrival { at, dram: 0.0, cache: taken - now }, from: Source::Atomic }
                 }
                 _ => {
-                    let cached = !matches!(op, Op::Load(load) if load.order != Order::Weak);
+                    let cached = match op {
+                        Op::Load(load) => load.order == Order::Weak,
+                        Op::Async(copy) => !matches!(**copy, Async::Copy { cached: false, .. }),
+                        _ => true,
+                    };
+                    // Copies take a cycle for each line: `tests/golden/README.md`.
+                    if matches!(op, Op::Async(_)) {
+                        passes = lines(sectors);
+                    }
                     let block = self.running[self.warps[warp].block].number;
                     let reader = Reader { block, cached, awaits: step.awaits(), passes };
                     Ready { arrival: self.memory.load(now, sectors, reader), from: Source::Memory }

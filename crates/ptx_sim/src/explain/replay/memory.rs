@@ -62,6 +62,11 @@ pub(super) struct Arrival {
     pub cache: f64,
 }
 
+/// Number of lines that sectors in order are in.
+pub(super) fn lines(sectors: &[u64]) -> u32 {
+    sectors.chunk_by(|a, b| a / 4 == b / 4).count() as u32
+}
+
 /// Cycles in which the queues moved something.
 #[derive(Debug, Default)]
 pub(super) struct Worked {
@@ -133,22 +138,24 @@ impl<'t> Memory<'t> {
         let cached = reader.cached;
         let mut found = std::mem::take(&mut self.found);
         found.clear();
-        found.extend(sectors.iter().map(|&sector| self.cache.find(sector).filter(|_| cached)));
+        found.extend(sectors.iter().map(|&sector| if cached { self.cache.find(sector) } else { None }));
         let start = self.requests.max(now);
         // The cache looks up four lines a cycle, and takes one for later that has not arrived.
-        let lines = sectors.chunk_by(|a, b| a / 4 == b / 4).count();
+        let lines = lines(sectors);
         let there = |arrival: &Option<f64>| arrival.is_some_and(|at| at <= start);
         let missing = sectors.iter().zip(&found).filter(|(_, found)| !there(found)).map(|(sector, _)| sector / 4);
         let mut last = None;
         let missing = missing.filter(|&line| last.replace(line) != Some(line)).count();
-        let cycles = (lines as f64 / 4.0).max(missing as f64).max(reader.passes.into()).max(1.0);
+        let cycles = (f64::from(lines) / 4.0).max(missing as f64).max(reader.passes.into()).max(1.0);
         self.requests = start + cycles;
         self.worked.requests += cycles;
         // All but one cycle for the first wavefront are time in queues.
         let queued = self.requests - 1.0 - now;
         let mut arrival = Arrival { at: self.requests + self.latency.0, dram: 0.0, cache: queued };
         for (&sector, found) in sectors.iter().zip(&found) {
-            if let Some(at) = *found {
+            // The parts of an instruction may share sectors.
+            let again = if cached { self.cache.find(sector) } else { None };
+            if let Some(at) = found.or(again) {
                 arrival.at = arrival.at.max(at);
                 continue;
             }
@@ -214,7 +221,7 @@ impl<'t> Memory<'t> {
     /// Stores sectors at a time; returns when the request has been taken.
     pub fn store(&mut self, now: f64, sectors: &[u64]) -> f64 {
         let start = self.requests.max(now);
-        let lines = sectors.chunk_by(|a, b| a / 4 == b / 4).count() as f64;
+        let lines = f64::from(lines(sectors));
         let new = sectors.iter().filter(|sector| self.written.insert(**sector)).count();
         let (stores, l2) = (lines * self.rates.line, 0.5 * self.rates.l2 * sectors.len() as f64);
         let dram = self.rates.dram * self.rates.written * new as f64;

@@ -37,11 +37,20 @@ pub(super) fn cycles(body: &str, blocks: u32, resident: u32) -> (f64, [f64; CAUS
 }
 
 fn replayed(body: &str, blocks: u32, resident: u32) -> Replayed {
+    replayed_of(body, blocks, resident, None)
+}
+
+/// One block without some of its work.
+fn replayed_without(body: &str, without: Option<Without>) -> Replayed {
+    replayed_of(body, 1, 1, without)
+}
+
+fn replayed_of(body: &str, blocks: u32, resident: u32, without: Option<Without>) -> Replayed {
     let (report, program) = traced(body, blocks, 1);
     let traced = report.traced.expect("a trace");
     let rates = Rates { l2: 1.0, bulk: 1.0, dram: 2.0, line: 3.5, atomic: 100.0, first: 1.0, read: 1.0, written: 1.0 };
     let others = Others { first: &traced.shared, at_once: u64::from(blocks), relay: traced.relayed > 0 };
-    let setting = Setting { resident, start: 10.0, cache_bytes: 1 << 16, rates, others, without: None };
+    let setting = Setting { resident, start: 10.0, cache_bytes: 1 << 16, rates, others, without };
     let recorded: Vec<&BlockTrace> = traced.blocks.iter().collect();
     let replayed = replay(&program, &recorded, &setting, &Costs::default());
     assert_eq!(replayed.ends.len(), blocks as usize);
@@ -96,6 +105,38 @@ fn a_wavefront_returns_no_more_than_8_bytes_for_each_lane() {
     // Each lane has its own 16 bytes: a word of each takes four wavefronts, and so do all of them.
     let own = format!("shl.b32 %r3, %r1, 4;\n{apart}");
     assert_eq!(wavefronts(&own), 16.0);
+}
+
+#[test]
+fn loads_that_the_first_level_cache_serves_have_bank_conflicts() {
+    // Each warp loads again and again what has arrived, a word of each of its lanes' lines.
+    let cycles = |apart: u32, without: Option<Without>| {
+        let load = "ld.global.f32 %f1, [%rd5];\nadd.f32 %f2, %f2, %f1;\nbar.sync 0;\n".repeat(40);
+        let body = format!(
+            "and.b32 %r2, %r1, 31;\nmul.wide.u32 %rd4, %r2, {apart};\nadd.s64 %rd5, %rd1, %rd4;\n{load}\
+             st.global.f32 [%rd3], %f2;"
+        );
+        replayed_without(&body, without).busy[Cause::Cache as usize] / (4.0 * 40.0)
+    };
+    assert!((32.0..33.0).contains(&cycles(128, None)), "{}", cycles(128, None));
+    assert!((8.0..10.0).contains(&cycles(132, None)), "{}", cycles(132, None));
+    let padded = cycles(128, Some(Without::Conflicts));
+    assert!((8.0..10.0).contains(&padded), "{padded}");
+}
+
+#[test]
+fn copies_take_a_cycle_for_each_line() {
+    let cycles = |kind: &str, bytes: u32, apart: u32| {
+        let copy = format!("cp.async.{kind}.shared.global [%r3], [%rd5], {bytes};\ncp.async.wait_all;\n").repeat(40);
+        let body = format!(
+            "and.b32 %r2, %r1, 31;\nmul.wide.u32 %rd4, %r2, {apart};\nadd.s64 %rd5, %rd1, %rd4;\nshl.b32 %r3, %r1, \
+             4;\n{copy}"
+        );
+        (replayed(&body, 1, 1).busy[Cause::Cache as usize] / (4.0 * 40.0)).round()
+    };
+    assert_eq!([cycles("ca", 4, 4), cycles("ca", 4, 132)], [1.0, 32.0]);
+    // What bypasses the first-level cache comes from the second one each time, at a cycle for each sector here.
+    assert_eq!([cycles("cg", 16, 16), cycles("cg", 16, 144)], [16.0, 32.0]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use super::class::Classes;
 use crate::program::{Function, Op, Order, Space};
-use crate::registers::{File, Slot};
+use crate::registers::File;
 use crate::trace::Step;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -107,8 +107,6 @@ fn order(function: &Function, classes: &Classes, pcs: &[u32]) -> Vec<u16> {
         let uses = &classes.uses[pc as usize];
         let op = &function.code[pc as usize].op;
         let mut own: Vec<usize> = uses.reads.iter().filter_map(|register| writer.get(register).copied()).collect();
-        let above = own.iter().map(|&need| level[need] + u32::from(candidates[need].is_some())).max();
-        level[at] = above.unwrap_or(0);
         // ptxas unrolls a loop with predicated loads, but leaves them behind the stores of the rounds before.
         let kept = classes.predicated[pc as usize] && stored != [false; 2] && pcs[..at].contains(&pc);
         let free = match op {
@@ -120,11 +118,13 @@ fn order(function: &Function, classes: &Classes, pcs: &[u32]) -> Vec<u16> {
             },
             _ => false,
         };
-        if free {
+        if free && (classes.predicated[pc as usize] || function.code[pc as usize].guard.is_some()) {
             // A value for lanes that do not load is there before the load, whose result it would replace.
             let others = uses.sets.iter().filter_map(|register| writer.get(register).copied());
-            own.extend(others.filter(|&other| candidates[other].is_none()));
+            own.extend(others.filter(|&other| !matches!(function.code[pcs[other] as usize].op, Op::Load(_))));
         }
+        let above = own.iter().map(|&need| level[need] + u32::from(candidates[need].is_some())).max();
+        level[at] = above.unwrap_or(0);
         candidates.push(width(op).filter(|_| free));
         match op {
             Op::Store(access) => match access.space {
@@ -182,17 +182,19 @@ fn merged(
     candidates: &[Option<u32>],
     writers: &[Option<usize>],
 ) -> HashMap<usize, Vec<usize>> {
-    let mut places: HashMap<((Slot, Option<usize>, u8), i64), usize> = HashMap::new();
+    // By base address, the instruction that sets it, bytes of a word, and offset.
+    let mut places = HashMap::new();
+    let plain = |at: usize| candidates[at].is_some() && function.code[pcs[at] as usize].guard.is_none();
     let word = |at: usize| match &function.code[pcs[at] as usize].op {
-        Op::Load(access)
-            if access.space == Space::Shared && access.registers.len() == 1 && candidates[at].is_some() =>
-        {
+        Op::Load(access) if plain(at) && access.space == Space::Shared && access.registers.len() == 1 => {
             Some(((access.address.base, writers[at], access.bytes), access.address.offset))
         }
         _ => None,
     };
     for at in 0..pcs.len() {
-        word(at).map(|place| places.entry(place).or_insert(at));
+        if let Some(place) = word(at) {
+            places.entry(place).or_insert(at);
+        }
     }
     let mut found = HashMap::new();
     for at in 0..pcs.len() {
@@ -298,9 +300,14 @@ mod tests {
         let order = ordered(body);
         let place = |number: u16| order.iter().position(|&at| at == number);
         assert!(place(0) < place(3) && place(3) < place(4), "{order:?}");
-        // An earlier load of the same register is no such value: ptxas gives each load a register of its own.
+        // What an earlier round left in the register is no such value: ptxas gives each load a register of its own.
         let load = "ld.global.nc.b32 %r3, [%rd1];\nst.shared.b32 [%r2], %r3;\n";
         assert_eq!(ordered(&load.repeat(2)), [0, 2, 1, 3]);
+        let sum = load.replace("\nst", "\nadd.s32 %r3, %r3, 1;\nst");
+        assert_eq!(ordered(&sum.repeat(2))[..2], [0, 3]);
+        let guarded = body.replace("@%p1 bra END;\n", "").replace("ld.global", "@%p1 ld.global");
+        let order = ordered(&guarded);
+        assert!(order.iter().position(|&at| at == 0) < order.iter().position(|&at| at == 2), "{order:?}");
     }
 
     #[test]
