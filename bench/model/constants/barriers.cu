@@ -82,21 +82,9 @@ __global__ void shared_adds(unsigned zero, unsigned stride, unsigned* sink, int 
 __global__ void shared_loads(unsigned stride, unsigned* sink, int rounds, long long* cycles) {
     extern __shared__ unsigned words[];
     for (unsigned i = threadIdx.x; i < 32 * 32; i += blockDim.x) words[i] = i;
-    __syncthreads();
-    unsigned at = (unsigned)__cvta_generic_to_shared(words) + 4 * (stride * (threadIdx.x % 32) % 1024), sum = 0;
-    long long start = clock64();
-#pragma unroll 1
-    for (int round = 0; round < rounds; round++) {
-        unsigned loaded[32];
-#pragma unroll
-        for (int i = 0; i < 32; i++) asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(loaded[i]) : "r"(at));
-#pragma unroll
-        for (int i = 0; i < 32; i++) sum ^= loaded[i];
-    }
-    __syncthreads();
-    long long stop = clock64();
-    sink[threadIdx.x] = sum;
-    if (threadIdx.x == 0) *cycles = stop - start;
+    unsigned at = (unsigned)__cvta_generic_to_shared(words) + 4 * (stride * (threadIdx.x % 32) % 1024);
+    auto load = [=](unsigned (&to)[4]) { asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(to[0]) : "r"(at)); };
+    time_loads<32>(load, 0, sink, rounds, cycles);
 }
 
 // Independent loads of several words by all warps; `share` neighbouring lanes load the same ones.
@@ -104,29 +92,17 @@ template <int WORDS>
 __global__ void wide_loads(unsigned share, unsigned* sink, int rounds, long long* cycles) {
     extern __shared__ unsigned words[];
     for (unsigned i = threadIdx.x; i < 32 * WORDS; i += blockDim.x) words[i] = i;
-    __syncthreads();
-    unsigned at = (unsigned)__cvta_generic_to_shared(words) + 4 * WORDS * (threadIdx.x % 32 / share), sum = 0;
-    long long start = clock64();
-#pragma unroll 1
-    for (int round = 0; round < rounds; round++) {
-        unsigned loaded[8][4] = {};
-#pragma unroll
-        for (auto& to : loaded) {
-            if constexpr (WORDS == 1) asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(to[0]) : "r"(at));
-            if constexpr (WORDS == 2)
-                asm volatile("ld.volatile.shared.v2.u32 {%0, %1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "r"(at));
-            if constexpr (WORDS == 4)
-                asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                             : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                             : "r"(at));
-        }
-#pragma unroll
-        for (auto& to : loaded) sum ^= to[0] ^ to[1] ^ to[2] ^ to[3];
-    }
-    __syncthreads();
-    long long stop = clock64();
-    sink[threadIdx.x] = sum;
-    if (threadIdx.x == 0) *cycles = stop - start;
+    unsigned at = (unsigned)__cvta_generic_to_shared(words) + 4 * WORDS * (threadIdx.x % 32 / share);
+    auto load = [=](unsigned (&to)[4]) {
+        if constexpr (WORDS == 1) asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(to[0]) : "r"(at));
+        if constexpr (WORDS == 2)
+            asm volatile("ld.volatile.shared.v2.u32 {%0, %1}, [%2];" : "=r"(to[0]), "=r"(to[1]) : "r"(at));
+        if constexpr (WORDS == 4)
+            asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                         : "r"(at));
+    };
+    time_loads<8>(load, 0, sink, rounds, cycles);
 }
 
 template <int WORDS>

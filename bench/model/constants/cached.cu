@@ -17,7 +17,6 @@ template <Kind KIND, int WORDS>
 __global__ void __launch_bounds__(1024)
 cached_loads(const char* memory, const unsigned* places, size_t zero, unsigned* sink, int rounds, long long* cycles) {
     const char* at = memory + places[threadIdx.x % 32];
-    unsigned sum = 0;
     auto load = [&](unsigned (&to)[4]) {
         at += zero;
         if constexpr (WORDS == 1) { LOAD("u32 %0, [%1];", "=r"(to[0])) }
@@ -28,21 +27,7 @@ cached_loads(const char* memory, const unsigned* places, size_t zero, unsigned* 
     };
     unsigned first[4] = {};
     load(first);
-    sum ^= first[0];
-    __syncthreads();
-    long long start = clock64();
-#pragma unroll 1
-    for (int round = 0; round < rounds; round++) {
-        unsigned loaded[8][4] = {};
-#pragma unroll
-        for (auto& to : loaded) load(to);
-#pragma unroll
-        for (auto& to : loaded) sum ^= to[0] ^ to[1] ^ to[2] ^ to[3];
-    }
-    __syncthreads();
-    long long stop = clock64();
-    sink[threadIdx.x] = sum;
-    if (threadIdx.x == 0) *cycles = stop - start;
+    time_loads<8>(load, first[0], sink, rounds, cycles);
 }
 
 template <Kind KIND, int WORDS>

@@ -109,6 +109,26 @@ inline Spread per_step(double steps, const std::function<void(int, long long*)>&
     return repeated([&] { return (time(24) - time(8)) / 16 / steps; });
 }
 
+// Stores the cycles of independent loads by all warps of a block, `LOADS` in each round. `load(to)` loads up to four
+// words; `sum` is stored with them, so that no load is left out.
+template <int LOADS, class Load>
+__device__ inline void time_loads(Load load, unsigned sum, unsigned* sink, int rounds, long long* cycles) {
+    __syncthreads();
+    long long start = clock64();
+#pragma unroll 1
+    for (int round = 0; round < rounds; round++) {
+        unsigned loaded[LOADS][4] = {};
+#pragma unroll
+        for (auto& to : loaded) load(to);
+#pragma unroll
+        for (auto& to : loaded) sum ^= to[0] ^ to[1] ^ to[2] ^ to[3];
+    }
+    __syncthreads();
+    long long stop = clock64();
+    sink[threadIdx.x] = sum;
+    if (threadIdx.x == 0) *cycles = stop - start;
+}
+
 void raise_clocks();
 void launches();
 void units();
