@@ -65,14 +65,9 @@ pub unsafe fn histogram_best_lanes<T: Sample>(
     counts: *mut u64,
 ) {
     let (rule, rows) = (T::rule(bins, range), rows::<T>(bins));
-    let (tid, threads) = (thread::thread_idx_x(), thread::block_dim_x());
     let counters = dynamic_shared_mem::<u32>();
-    let mut i = tid;
-    while i < rows * LANES / 4 {
-        // SAFETY: the vector consists of counters, and no other thread has it.
-        unsafe { U32x4::store(Vector([0; 4]), counters.cast::<U32x4>().add(i as usize)) };
-        i += threads;
-    }
+    // SAFETY: the block's own memory, and all its threads reach this call.
+    unsafe { clear::<LANES>(counters, rows) };
     thread::sync_threads(); // separates the counters' initialisation from the first count
 
     const WORD: u32 = size_of::<u32>() as u32;
@@ -91,14 +86,51 @@ pub unsafe fn histogram_best_lanes<T: Sample>(
     unsafe { for_each::<T, UNROLL>(input, thread::global_index(), thread::grid_stride(), visit) };
     thread::sync_threads(); // separates the last count from the reads of the counters
 
+    // SAFETY: all threads of the grid reach this call; the caller upholds the rest.
+    unsafe { finish::<LANES>(counters, rows, T::bin_of, bins, totals, ticket, counts) };
+}
+
+/// Sets the block's counters to 0: `rows` of them, each with `COLUMNS` counters. A barrier must follow before the first
+/// count.
+///
+/// # Safety
+/// All threads of the block call it together; `counters` has these rows, which no other code accesses meanwhile.
+#[inline(always)]
+pub(super) unsafe fn clear<const COLUMNS: u32>(counters: *mut u32, rows: u32) {
+    let mut i = thread::thread_idx_x();
+    while i < rows * COLUMNS / 4 {
+        // SAFETY: the vector consists of counters, and no other thread has it.
+        unsafe { U32x4::store(Vector([0; 4]), counters.cast::<U32x4>().add(i as usize)) };
+        i += thread::block_dim_x();
+    }
+}
+
+/// Adds the sum of each row of the block's counters to the total of its bin; the last block moves the totals to
+/// `counts`. Rows whose bin is not below `bins` are not counted. A barrier must separate it from the last count.
+///
+/// # Safety
+/// All threads of the grid call it; `counters` has these rows, which no longer change; `counts` and `totals` have `bins`
+/// elements, of which those of `totals` were 0 before the launch, and so was `ticket`; other blocks use the three by
+/// this function only.
+#[inline(always)]
+pub(super) unsafe fn finish<const COLUMNS: u32>(
+    counters: *const u32,
+    rows: u32,
+    bin_of: impl Fn(u32) -> u32,
+    bins: u32,
+    totals: *mut u64,
+    ticket: *mut u32,
+    counts: *mut u64,
+) {
+    let (tid, threads) = (thread::thread_idx_x(), thread::block_dim_x());
     let mut row = tid;
     while row < rows {
-        let bin = T::bin_of(row);
+        let bin = bin_of(row);
         let mut sum = 0_u32;
         let mut k = 0;
-        while k < LANES {
-            // Each lane of a warp starts at a different column of its row, so that the lanes access 32 banks.
-            let at = row * LANES + (tid + k) % LANES;
+        while k < COLUMNS {
+            // Each lane of a warp starts at a different column of its row, so that they access different banks.
+            let at = row * COLUMNS + (tid + k) % COLUMNS;
             // SAFETY: the index is that of a counter; the counters no longer change.
             sum += unsafe { counters.add(at as usize).read() };
             k += 1;
