@@ -86,7 +86,9 @@ fn of_histogram<'g>(group: &'g Group, problem: Problem<'_>) -> Result<Shared<'g>
     }
     type Counting<'g> = Box<dyn Fn() -> rustwarp::Result<Vec<u64>> + 'g>;
 
-    let Question { bins, letters, range: [low, high, _] } = Question::of(&problem)?;
+    let question = Question::of(&problem)?;
+    question.require_one_channel("on several devices")?;
+    let Question { bins, letters, range: [low, high, _], .. } = question;
     let count: Counting<'g> = match problem.dtype {
         Dtype::U8 if letters => {
             let x = group.shard(problem.view::<u8>(0)?)?;

@@ -159,7 +159,7 @@ pub fn open(request: &Request<'_>) -> Result<Inputs> {
         )));
     }
     if family.name == histogram::FAMILY.name {
-        Question::new(request.settings, first.dtype)?;
+        Question::new(request.settings, first.dtype)?.require_one_channel("in chunks")?;
     }
     if !family.ops.is_empty() && !["sum", "max", "min"].contains(&request.op) {
         return Err(Error::Usage(format!("{OP} {} is not computed in chunks: sum, max and min are", request.op)));

@@ -44,6 +44,7 @@ impl Group {
 
     fn count<S: Counted>(&self, values: &Sharded<S::Element>, bins: Bins<S>, name: &str) -> Result<Vec<u64>> {
         self.require(values.group, "the memory")?;
+        bins.require_one_channel("on a group of devices")?;
         let what = || format!("histogram of {} {name} in {} bins", values.len(), bins.count());
         self.agreed(what, || {
             let parts = values.views()?;

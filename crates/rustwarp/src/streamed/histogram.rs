@@ -19,8 +19,8 @@ use std::ops::Range;
 /// - *Determinism*: counts are exact, and the same on every run and device.
 ///
 /// # Errors
-/// [`Error::Argument`](crate::Error::Argument) for 0 bins and for chunks of more elements than a block's 32-bit
-/// counters can count, and those of [`reduce()`](super::reduce()).
+/// [`Error::Argument`](crate::Error::Argument) for 0 bins, for interleaved channels, and for chunks of more
+/// elements than a block's 32-bit counters can count, and those of [`reduce()`](super::reduce()).
 pub fn histogram<S: Counted>(
     device: &Device,
     source: &dyn Source,
@@ -28,6 +28,7 @@ pub fn histogram<S: Counted>(
     bins: Bins<S>,
     settings: &Settings<'_>,
 ) -> Result<Vec<u64>> {
+    bins.require_one_channel("in chunks")?;
     let cut = Cut::new::<S::Element>(device, &[source], elements, settings, 0)?;
     let count = bins.count() as usize;
     let mut counts = device.uninit::<u64>(count)?;

@@ -89,14 +89,14 @@ pub(super) fn prepare<S: Counted>(
     run: Run<'_>,
 ) -> Result<()> {
     let Question { bins, range, .. } = *question;
-    let output = rung.uninit::<u64>(bins as usize, "counts")?;
+    let (shape_of_counts, output) = (question.shape(), rung.uninit::<u64>(question.counts(), "counts")?);
     let Planned::Here(scheme) = rung.kernel else {
         // SAFETY: the question was read from this ladder's problem, whose rule is `S`.
         let of_rule = unsafe { question.bins::<S>() };
         let plan = library::Plan::new(&rung.device, input.len(), of_rule, rung.tuning())?;
         let launch = plan.prepare(input, &output)?;
         let (block, grid) = (rung.block, launch.shape().grid[0]);
-        let mut steps = Plan::new(block, grid, &output, &[bins as usize]);
+        let mut steps = Plan::new(block, grid, &output, &shape_of_counts);
         if plan.adds() {
             steps = steps.clear(&output);
         }
@@ -120,7 +120,7 @@ pub(super) fn prepare<S: Counted>(
         Scheme::First(kernel) => vec![kernel(input, bins, range, window, counts)],
     };
     // The kernels add to the counts.
-    let mut plan = Plan::new(rung.block, grid, &output, &[bins as usize]).clear(&output);
+    let mut plan = Plan::new(rung.block, grid, &output, &shape_of_counts).clear(&output);
     let shape = Shape::linear(grid, rung.block).with_shared(shared);
     for call in calls {
         // SAFETY: the kernel's own launcher made the call, with a block size that its rule allows; the blueprint gives

@@ -2,7 +2,8 @@
 //!
 //! The elements are those of one array of any shape. The bin of a `u8` or `u32` is its value; letters have bins of
 //! four; floats are counted in the equal parts of a half-open range. [`kernels_gpu::histogram::sample`] defines the
-//! bins exactly. Elements that belong to no bin are not counted; an empty input gives zeros.
+//! bins exactly. Elements that belong to no bin are not counted; an empty input gives zeros. Bytes may be those of
+//! interleaved channels, whose counts have the shape channels x bins; only `best` counts them.
 
 use super::entry::Nothing;
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung, merge};
@@ -15,7 +16,7 @@ use launches::Scheme;
 pub(crate) use question::Question;
 use question::{LETTERS, SETTINGS};
 use rustwarp::backend::{Buffer, require_memory};
-use rustwarp::element::Dtype;
+use rustwarp::element::{Dtype, Scalar};
 use rustwarp::histogram::{self as library, Counted};
 use std::marker::PhantomData;
 
@@ -136,11 +137,22 @@ impl<S: Counted> Ladder for Histogram<S> {
             Planned::Here(scheme) => scheme.entries(),
             Planned::ByLibrary => {
                 let (window, totals) = (0, [PtrMut::nothing(); 2]);
-                library::calls::<S>(Slice::nothing(), (1, [0.0; 3]), window, totals, PtrMut::nothing())
-                    .map(Entry::from)
-                    .into()
+                let calls = library::calls::<S>(Slice::nothing(), (1, [0.0; 3]), window, totals, PtrMut::nothing());
+                let (pixels, columns) = library::channels::KERNELS;
+                // Letters have no channels, but are bytes: their kernels are listed once.
+                let pixels = if S::Element::DTYPE == Dtype::U8 { &pixels[..] } else { &[] };
+                let kernels = pixels.iter().flat_map(|&pixel| columns.map(|columns| (pixel, columns)));
+                let channels = kernels
+                    .map(|kernel| library::channels::call(Slice::nothing(), kernel, 1, totals, PtrMut::nothing()));
+                calls.into_iter().chain(channels).map(Entry::from).collect()
             }
         }
+    }
+
+    fn refusal(rung: &Rung<Self::Kernel>, problem: Problem<'_>) -> Option<String> {
+        let has_channels = Question::of(&problem).is_ok_and(|question| question.has_channels());
+        let one = has_channels && matches!(rung.kernel, Planned::Here(_));
+        one.then(|| "counts one channel, not several, which `best` does".to_owned())
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
@@ -151,20 +163,21 @@ impl<S: Counted> Ladder for Histogram<S> {
         let question = Question::of(&job.problem)?;
         let default = match rung.kernel {
             Planned::Here(_) => None,
-            Planned::ByLibrary => Some(library::default_block(job.device.info(), question.bins)),
+            // SAFETY: the question was read from this ladder's problem, whose rule is `S`.
+            Planned::ByLibrary => Some(library::default_block(job.device.info(), &unsafe { question.bins::<S>() })),
         };
         rung.choose(job.block.or(default), job)
     }
 
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Elements<'j, S::Element>> {
         let (input, question) = (job.problem.view::<S::Element>(0)?, Question::of(&job.problem)?);
-        let needed = size_of_val(input) as u64 + 2 * u64::from(question.bins) * size_of::<u64>() as u64;
+        let needed = size_of_val(input) as u64 + 2 * (question.counts() * size_of::<u64>()) as u64;
         require_memory(job.device, Some(needed), "histogram with its counts", &format!("use a smaller {N} or input"))?;
         Ok(Elements { input: Buffer::from_slice(job.device, input, "input")?, question })
     }
 
     fn work(elements: &Elements<'_, S::Element>) -> Work {
-        Work::bytes(elements.input.bytes() + u64::from(elements.question.bins) * size_of::<u64>() as u64)
+        Work::bytes(elements.input.bytes() + (elements.question.counts() * size_of::<u64>()) as u64)
     }
 
     fn prepare(elements: &Elements<'_, S::Element>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
@@ -193,18 +206,41 @@ fn cases() -> Vec<Case> {
         n(1009).with("bins", "3").with("range", "0.1:0.7").only(&[F32, F64]),
         // The number of bins is small, because blocks of one thread clear and add all of them too.
         n(1009).with("letters", "").only(&[U8]),
+        // An incomplete pixel, no whole vector, whole vectors and rounds.
+        n(0).with("channels", "3").only(&[U8]),
+        n(5).with("channels", "3").only(&[U8]),
+        n(2003).with("channels", "2").only(&[U8]),
+        n(2003).with("channels", "3").with("bins", "200").only(&[U8]),
+        n(2003).with("channels", "4").only(&[U8]),
+        n(2003).with("channels", "4").with("active", "3").only(&[U8]),
+        n(100_003).with("channels", "3").with("active", "2").only(&[U8]),
+        n(100_003).with("channels", "4").with("active", "3").with("skew", "90").only(&[U8]),
     ]
 }
 
 fn sizes() -> Vec<Case> {
     use Dtype::{F32, F64, U8, U32};
     let n = |power: u32| Case::new(&[1 << power]);
+    // As many pixels as four channels have, whose sizes are whole pixels for the library that is measured beside it.
+    let rgb = |power: u32| Case::new(&[3 << power]).with("channels", "3").only(&[U8]);
     vec![
         n(22),
         n(24),
         n(28),
         n(30).only(&[U8]),
         n(28).with("skew", "90").only(&[U8]),
+        rgb(20),
+        rgb(22),
+        rgb(26),
+        rgb(26).with("skew", "90"),
+        n(22).with("channels", "4").only(&[U8]),
+        n(24).with("channels", "4").only(&[U8]),
+        n(28).with("channels", "4").only(&[U8]),
+        n(28).with("channels", "4").with("skew", "90").only(&[U8]),
+        n(22).with("channels", "4").with("active", "3").only(&[U8]),
+        n(24).with("channels", "4").with("active", "3").only(&[U8]),
+        n(28).with("channels", "4").with("active", "3").only(&[U8]),
+        n(28).with("channels", "4").with("active", "3").with("skew", "90").only(&[U8]),
         n(28).with("bins", "1024").only(&[U32, F32, F64]),
         n(28).with("bins", "65536").only(&[U32]),
         n(28).with("bins", "2^20").only(&[U32]),
