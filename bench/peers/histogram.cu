@@ -1,4 +1,4 @@
-// CUB's DeviceHistogram::HistogramEven for u8, u32, f32 and f64; see peer.h.
+// CUB's DeviceHistogram::HistogramEven for u8, u32, f32 and f64, and MultiHistogramEven for channels of u8; see peer.h.
 //
 //     nvcc -O3 -std=c++17 -arch=native bench/peers/histogram.cu -o target/peers/histogram
 //
@@ -20,15 +20,26 @@ __global__ void generate_histogram(T* out, size_t n, uint64_t seed, uint64_t bin
     }
 }
 
+std::string cub_version() {
+    return "CUB " + std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." + std::to_string(CUB_SUBMINOR_VERSION);
+}
+
+template <typename T>
+T* generate_input(const Request& request, uint32_t bins) {
+    size_t n = request.size.at(0);
+    T* in;
+    CHECK(cudaMalloc(&in, std::max<size_t>(n, 1) * sizeof(T)));
+    generate_histogram<<<1024, 256>>>(in, n, request.seed, bins, strtoull(request.value("skew", "0").c_str(), nullptr, 10));
+    CHECK(cudaGetLastError());
+    return in;
+}
+
 template <typename T, typename Level>
 void run_histogram(const Request& request, uint32_t bins, Level low, Level high) {
     size_t n = request.size.at(0);
-    T* in;
+    T* in = generate_input<T>(request, bins);
     uint32_t* out;
-    CHECK(cudaMalloc(&in, std::max<size_t>(n, 1) * sizeof(T)));
     CHECK(cudaMalloc(&out, bins * sizeof(uint32_t)));
-    generate_histogram<<<1024, 256>>>(in, n, request.seed, bins, strtoull(request.value("skew", "0").c_str(), nullptr, 10));
-    CHECK(cudaGetLastError());
     void* temp = nullptr;
     size_t temp_bytes = 0;
     auto run = [&] {
@@ -41,8 +52,35 @@ void run_histogram(const Request& request, uint32_t bins, Level low, Level high)
     };
     run();  // without memory CUB only returns the size that it needs
     CHECK(cudaMalloc(&temp, temp_bytes));
-    std::string library = "CUB " + std::to_string(CUB_MAJOR_VERSION) + "." + std::to_string(CUB_MINOR_VERSION) + "." + std::to_string(CUB_SUBMINOR_VERSION);
-    measure(request, library.c_str(), n * sizeof(T), out, {bins}, "u32", run);
+    measure(request, cub_version().c_str(), n * sizeof(T), out, {bins}, "u32", run);
+}
+
+// Histograms of the first ACTIVE of interleaved channels, one after the other in the result.
+template <int CHANNELS, int ACTIVE>
+void run_channels(const Request& request, uint32_t bins) {
+    size_t n = request.size.at(0);
+    if (n % CHANNELS != 0) return;  // CUB counts whole pixels
+    uint8_t* in = generate_input<uint8_t>(request, bins);
+    uint32_t* out;
+    CHECK(cudaMalloc(&out, ACTIVE * bins * sizeof(uint32_t)));
+    uint32_t* counts[ACTIVE];
+    int levels[ACTIVE], low[ACTIVE], high[ACTIVE];
+    for (int channel = 0; channel < ACTIVE; channel++) {
+        counts[channel] = out + channel * (size_t)bins;
+        levels[channel] = (int)bins + 1, low[channel] = 0, high[channel] = (int)bins;
+    }
+    void* temp = nullptr;
+    size_t temp_bytes = 0;
+    auto run = [&] {
+        // As above, the number of pixels is an int if it fits.
+        auto count = [&](auto pixels) {
+            return cub::DeviceHistogram::MultiHistogramEven<CHANNELS, ACTIVE>(temp, temp_bytes, in, counts, levels, low, high, pixels);
+        };
+        CHECK(n < (1ull << 31) ? count((int)(n / CHANNELS)) : count((int64_t)(n / CHANNELS)));
+    };
+    run();
+    CHECK(cudaMalloc(&temp, temp_bytes));
+    measure(request, cub_version().c_str(), n, out, {ACTIVE, bins}, "u32", run);
 }
 
 int main(int argc, char** argv) {
@@ -51,6 +89,13 @@ int main(int argc, char** argv) {
     uint32_t bins = (uint32_t)strtoul(request.value("bins", "256").c_str(), nullptr, 10);
     std::string range = request.value("range", "-1:1");
     double low = strtod(range.c_str(), nullptr), high = strtod(range.c_str() + range.find(':') + 1, nullptr);
+    int channels = atoi(request.value("channels", "1").c_str());
+    int active = std::min(channels, atoi(request.value("active", "4").c_str()));
+    if (channels == 2 && active == 2) return run_channels<2, 2>(request, bins), 0;
+    if (channels == 3 && active == 3) return run_channels<3, 3>(request, bins), 0;
+    if (channels == 4 && active == 4) return run_channels<4, 4>(request, bins), 0;
+    if (channels == 4 && active == 3) return run_channels<4, 3>(request, bins), 0;
+    if (channels > 1) return 0;  // what few images have is not measured
     if (request.dtype == "u8") return run_histogram<uint8_t, int>(request, bins, 0, (int)bins), 0;
     if (request.dtype == "u32") return run_histogram<uint32_t, uint32_t>(request, bins, 0u, bins), 0;
     if (request.dtype == "f32") return run_histogram<float, float>(request, bins, (float)low, (float)high), 0;
