@@ -143,6 +143,10 @@ fn best_loads_sixteen_bytes_at_a_time() {
             assert!(count(&lines, &format!("ld.global.nc.{}", vector(dtype))) > unroll, "{kernel} {dtype}");
         }
     }
+    for pixel in ["pair", "rgb", "rgba", "rgbx"] {
+        let lines = entry(&ptx, &format!("histogram_best_channels_{pixel}_32"));
+        assert_eq!(count(&lines, "ld.global.nc.v4.b32"), histogram::best::channels::UNROLL + 1, "{pixel}");
+    }
     for dtype in ["f32", "f64", "i32", "u64"] {
         let lines = entry(&ptx, &format!("reduce_arg_max_{dtype}"));
         assert!(count(&lines, &format!("ld.global.nc.{}", vector(dtype))) >= reduce::best::UNROLL, "{dtype}");
