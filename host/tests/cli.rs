@@ -174,6 +174,32 @@ fn the_letters_of_a_text_file() {
     refused_in_a_line(&["histogram", "--range", "0:1", "--device", "sim"], 2, &["--dtype f32"]);
 }
 
+/// The channels of pixels in a file, each with its counts; the rungs that count one channel are left out.
+#[test]
+fn the_channels_of_pixels() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (pixels, counts) = (folder.path().join("pixels.bin"), folder.path().join("counts.npy"));
+    std::fs::write(&pixels, [0, 1, 2, 9, 0, 1, 2, 9, 1, 1, 1, 1]).expect("written");
+    let (pixels, counts) = (pixels.display().to_string(), counts.display().to_string());
+    let args = ["histogram", "--input", &pixels, "--channels", "4", "--bins", "3", "--device", "sim", "--json"];
+    let rows = rows(&args);
+    assert_eq!(rows.len(), 1);
+    assert_eq!((&rows[0]["variant"], &rows[0]["verified"]), (&"best".into(), &true.into()));
+    self::rows(&[&args[..], &["--active", "3", "--variant", "best", "--output", &counts]].concat());
+    let written = ladders::input::read(counts.as_ref(), None).expect("counts");
+    assert_eq!(written.shape(), [3, 3]);
+    assert_eq!(written.into_data(), rustwarp::element::Array::U64(vec![2, 1, 0, 0, 3, 0, 0, 1, 2]));
+    for (more, why) in [
+        (&["--variant", "shared"][..], "counts one channel, not several"),
+        (&["--letters"], "leave --bins out"),
+        (&["--dtype", "f32"], "--dtype u8"),
+        (&["--gpus", "2"], "--channels is not supported on several devices"),
+        (&["--stream", "--variant", "best"], "--channels is not supported in chunks"),
+    ] {
+        refused_in_a_line(&[&args[..args.len() - 1], more].concat(), 2, &[why]);
+    }
+}
+
 /// Every texel of a picture in colour becomes two by two, by hand and by the texture unit; the window is its right
 /// half.
 #[test]

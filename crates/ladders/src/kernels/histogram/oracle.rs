@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(count(1, 1), [3, 4]);
         assert_eq!(count(3, 3), [2, 1, 1, 2, 0, 1]);
         assert_eq!(count(3, 2), [2, 1, 1, 2]);
-        assert_eq!(count(4, 3), [1, 1, 0, 2, 0, 1]);
+        assert_eq!(count(4, 3), [1, 1, 0, 1, 0, 2]);
     }
 
     #[test]
