@@ -61,9 +61,9 @@ pub fn of_range<'a, T: Cut>(input: impl Into<View<'a, T>>, bins: u32, range: Ran
     histogram(input.device(), input, cut(range, bins)?)
 }
 
-/// Number of occurrences of each value below `bins` in each counted one of interleaved channels, such as the colours of
-/// pixels. The counts are those of the first channel, then those of the second, and so on: row-major, of shape `counted`
-/// x `bins`. The last pixel may be incomplete; the channels that it has are counted.
+/// Number of occurrences of each value below `bins` in each counted channel of interleaved ones, such as the colours of
+/// pixels. The counts are those of the first channel, then those of the second, and so on: row-major, with a row of
+/// `bins` for each counted channel. The last pixel may be incomplete; the channels that it has are counted.
 ///
 /// ```no_run
 /// use rustwarp::histogram::{self, Channels};
@@ -82,7 +82,8 @@ pub fn of_channels<'a>(input: impl Into<View<'a, u8>>, channels: Channels, bins:
     histogram(input.device(), input, Bins::of_channels(channels, bins))
 }
 
-/// Writes the counts to an output with an element for each count, without waiting, in the stream of the output's device.
+/// Writes the counts to an output with [`Bins::counts`] elements, without waiting, in the stream of the output's
+/// device.
 ///
 /// # Errors
 /// Those of [`Plan::new`] and [`Plan::launch`].

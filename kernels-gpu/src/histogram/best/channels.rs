@@ -1,12 +1,11 @@
 //! The kernel for bytes in interleaved channels, such as the colours of pixels: byte `i` belongs to channel
 //! `i % CHANNELS`, and every channel has bins of its own.
 //!
-//! - As in [`lanes`](super::lanes), lane `l` only accesses counters of column `l`: row `256 * c + v` counts the bytes of
-//!   value `v` in channel `c`. One pass over the input counts all channels.
+//! - As in [`lanes`](super::lanes), lane `l` only accesses counters of column `l`; row `256 * c + v` counts the bytes
+//!   of value `v` in channel `c`. One pass over the input counts all channels.
 //! - Which channels the 16 bytes of a vector have depends on where it starts. The distance between two vectors of a
 //!   thread is whole pixels, so that all its vectors start with the same channel: a thread rotates the addresses of its
-//!   channels' counters once, and counts a byte with the same three instructions as one of a single channel. (With a
-//!   channel computed for each byte there would be twice as many.)
+//!   channels' counters once, and counts a byte with the same three instructions as one of a single channel.
 //! - Where the fourth of four channels is not counted, the words are rotated instead, one instruction for four bytes,
 //!   so that the byte to skip is the last one in every word.
 //! - Where 32 columns for each channel do not fit in shared memory, 16 do: lanes `l` and `l + 16` share a column, and
@@ -68,8 +67,8 @@ pixels! {
 /// Bytes of a vector.
 const BYTES: usize = size_of::<U32x4>();
 
-/// Number of workers among `threads`: all, or so many fewer that a worker's vectors, which are `workers` vectors apart,
-/// are whole pixels apart. Whole warps work, except in a grid of few warps, so that their loads stay aligned.
+/// Number of workers among `threads`: the largest for which a worker's vectors, which are as many vectors apart, are
+/// whole pixels apart. A grid of more than a few warps has whole warps of workers, so that their loads stay aligned.
 const fn workers(channels: usize, threads: usize) -> usize {
     if BYTES.is_multiple_of(channels) {
         return threads;
@@ -106,7 +105,7 @@ pub unsafe fn histogram_best_channels<P: Pixel, const COLUMNS: u32>(
 
     // The place of the lane's counters of a channel, whose bits are others than those that a value determines.
     let mine = warp::lane_id() % COLUMNS * WORD;
-    let place = |channel: usize| channel as u32 * (ROWS * COLUMNS * WORD) | mine;
+    let place = |channel: usize| (channel as u32 * (ROWS * COLUMNS * WORD)) | mine;
     let count = |place: u32, value: u8| {
         // `|` instead of `+` becomes part of the instruction that extracts the value from a word.
         let at = (u32::from(value) * (COLUMNS * WORD)) | place;

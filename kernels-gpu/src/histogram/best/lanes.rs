@@ -109,9 +109,9 @@ pub(super) unsafe fn clear<const COLUMNS: u32>(counters: *mut u32, rows: u32) {
 /// `counts`. Rows whose bin is not below `bins` are not counted. A barrier must separate it from the last count.
 ///
 /// # Safety
-/// All threads of the grid call it; `counters` has these rows, which no longer change; `counts` and `totals` have `bins`
-/// elements, of which those of `totals` were 0 before the launch, and so was `ticket`; other blocks use the three by
-/// this function only.
+/// All threads of the grid call it; `counters` has these rows, which no longer change; `counts` and `totals` have
+/// `bins` elements, of which those of `totals` were 0 before the launch, and so was `ticket`; other blocks use the
+/// three by this function only.
 #[inline(always)]
 pub(super) unsafe fn finish<const COLUMNS: u32>(
     counters: *const u32,

@@ -32,8 +32,8 @@ const RANGE: Setting<Range> = Setting {
 
 const CHANNELS: Setting<Number> = Setting {
     name: "channels",
-    help: "Number of interleaved channels of bytes, such as 3 for the colours of pixels: element i belongs to channel i \
-        % N, and each channel has its own bins",
+    help: "Number N of interleaved channels of bytes, such as 3 for the colours of pixels: element i belongs to \
+        channel i % N, and each channel has its own bins",
     generated: false,
     kind: Number { default: 1, min: 1, max: 4 },
 };
