@@ -67,17 +67,6 @@ pixels! {
 /// Bytes of a vector.
 const BYTES: usize = size_of::<U32x4>();
 
-/// Number of workers among `threads`: the largest for which a worker's vectors, which are as many vectors apart, are
-/// whole pixels apart. A grid of more than a few warps has whole warps of workers, so that their loads stay aligned.
-const fn workers(channels: usize, threads: usize) -> usize {
-    if BYTES.is_multiple_of(channels) {
-        return threads;
-    }
-    let warps = channels * thread::warp_size() as usize;
-    let whole = threads - threads % warps;
-    if whole > 0 { whole } else { threads - threads % channels }
-}
-
 /// Writes the number of bytes of each value below `bins` in each of the first `active` channels to `counts`, row-major:
 /// a row of `bins` counts for each channel. The result is exact, and the same in every run.
 ///
@@ -95,21 +84,40 @@ pub unsafe fn histogram_best_channels<P: Pixel, const COLUMNS: u32>(
     ticket: *mut u32,
     counts: *mut u64,
 ) {
-    const WORD: u32 = size_of::<u32>() as u32;
-    const { assert!(P::COUNTED == P::CHANNELS || P::CHANNELS == 4) };
     let counters = dynamic_shared_mem::<u32>();
     let rows = P::COUNTED as u32 * ROWS;
     // SAFETY: the block's own memory, and all its threads reach this call.
     unsafe { clear::<COLUMNS>(counters, rows) };
     thread::sync_threads(); // separates the counters' initialisation from the first count
 
-    // The place of the lane's counters of a channel, whose bits are others than those that a value determines.
+    // SAFETY: the counters are those of the pixel's counted channels; a block has at least 32 threads.
+    unsafe { count_all::<P, COLUMNS>(input, counters) };
+    thread::sync_threads(); // separates the last count from the reads of the counters
+
+    let bin_of = |row: u32| {
+        let (channel, value) = (row / ROWS, row % ROWS);
+        if channel < active && value < bins { channel * bins + value } else { u32::MAX }
+    };
+    // SAFETY: all threads of the grid reach this call; the caller upholds the rest.
+    unsafe { finish::<COLUMNS>(counters, rows, bin_of, active * bins, totals, ticket, counts) };
+}
+
+/// Counts the thread's share of the input.
+///
+/// # Safety
+/// `counters` has `ROWS` rows of `COLUMNS` counters for each counted channel, which other threads of the block change
+/// by atomics only; the grid has at least 32 threads, which all call it.
+#[inline(always)]
+unsafe fn count_all<P: Pixel, const COLUMNS: u32>(input: &[u8], counters: *mut u32) {
+    const WORD: u32 = size_of::<u32>() as u32;
+    const { assert!(P::COUNTED == P::CHANNELS || P::CHANNELS == 4) };
     let mine = warp::lane_id() % COLUMNS * WORD;
+    // The place of the lane's counter of a channel's value 0; those of other values differ in other bits.
     let place = |channel: usize| (channel as u32 * (ROWS * COLUMNS * WORD)) | mine;
     let count = |place: u32, value: u8| {
         // `|` instead of `+` becomes part of the instruction that extracts the value from a word.
         let at = (u32::from(value) * (COLUMNS * WORD)) | place;
-        // SAFETY: the address is that of a counter, which other threads of the block change by atomics only.
+        // SAFETY: the address is that of a counter.
         unsafe { add_shared(counters.byte_add(at as usize), 0, 1) };
     };
 
@@ -121,11 +129,10 @@ pub unsafe fn histogram_best_channels<P: Pixel, const COLUMNS: u32>(
     let mut places = [mine; 4];
     let mut k = 0;
     while k < P::COUNTED {
-        let channel = if skips { k } else { (first + k) % P::CHANNELS };
-        places[k] = place(channel);
+        places[k] = place(if skips { k } else { (first + k) % P::CHANNELS });
         k += 1;
     }
-    // Moves a byte to the place in its word that has its channel's number.
+    // Moves each byte to the place in its word that has the number of its channel.
     let turn = |word: u32| if skips { word.rotate_left(8 * first as u32) } else { word };
     let visit = |[a, b, c, d]: [u32; 4]| {
         let mut j = 0;
@@ -140,13 +147,14 @@ pub unsafe fn histogram_best_channels<P: Pixel, const COLUMNS: u32>(
     if me < workers {
         for_each_vector::<UNROLL>(vectors, me, workers, visit);
     }
+
     let single = |value: u8, index: usize| {
         let channel = index % P::CHANNELS;
         if channel < P::COUNTED {
             count(place(channel), value);
         }
     };
-    // Head and tail are shorter than a vector, and a block has at least 32 threads.
+    // Head and tail are shorter than a vector, which has fewer bytes than the grid has threads.
     if me < head.len() {
         // SAFETY: the index is below the length.
         single(unsafe { *head.get_unchecked(me) }, me);
@@ -155,12 +163,15 @@ pub unsafe fn histogram_best_channels<P: Pixel, const COLUMNS: u32>(
         // SAFETY: the index is below the length.
         single(unsafe { *tail.get_unchecked(me) }, head.len() + vectors.len() * BYTES + me);
     }
-    thread::sync_threads(); // separates the last count from the reads of the counters
+}
 
-    let bin_of = |row: u32| {
-        let (channel, value) = (row / ROWS, row % ROWS);
-        if channel < active && value < bins { channel * bins + value } else { u32::MAX }
-    };
-    // SAFETY: all threads of the grid reach this call; the caller upholds the rest.
-    unsafe { finish::<COLUMNS>(counters, rows, bin_of, active * bins, totals, ticket, counts) };
+/// Number of workers among `threads`: the largest for which a worker's vectors, which are as many vectors apart, are
+/// whole pixels apart. A grid of more than a few warps has whole warps of workers, so that their loads stay aligned.
+const fn workers(channels: usize, threads: usize) -> usize {
+    if BYTES.is_multiple_of(channels) {
+        return threads;
+    }
+    let warps = channels * thread::warp_size() as usize;
+    let whole = threads - threads % warps;
+    if whole > 0 { whole } else { threads - threads % channels }
 }
