@@ -96,6 +96,7 @@ pub unsafe fn histogram_best_channels<P: Pixel, const COLUMNS: u32>(
 
     let bin_of = |row: u32| {
         let (channel, value) = (row / ROWS, row % ROWS);
+        // Of an active channel the product is below 2^32.
         if channel < active && value < bins { channel * bins + value } else { u32::MAX }
     };
     // SAFETY: all threads of the grid reach this call; the caller upholds the rest.
