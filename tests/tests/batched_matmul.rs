@@ -235,6 +235,29 @@ fn parts_of<T: Float>() {
     }
 }
 
+/// More tiles than multiprocessors: the first ones have a block each, and the others are divided.
+#[test]
+fn whole_tiles_and_parts() {
+    whole_and_parts::<f32>();
+    whole_and_parts::<f64>();
+}
+
+fn whole_and_parts<T: Float>() {
+    let bench = Bench::new(str::to_owned);
+    let device = Device::sim().expect("the simulator");
+    let tile = T::tiles().into_iter().find(|tile| tile.name() == "mini").expect("a tile");
+    let many = device.info().multiprocessors as usize;
+    for (count, transposed) in [(many + 3, [false, false]), (many / 2 + 5, [true, true])] {
+        // One tile or two.
+        let sizes = sizes(30, if count > many { 32 } else { 37 }, 700, transposed);
+        let batch = Batch::contiguous(count, sizes).expect("it is small");
+        bench.require::<T>(sizes, batch, &tile);
+        let tiles = count * sizes.n.div_ceil(32);
+        let blocks = Plan::<T>::batched(&device, sizes, batch, Some(&tile)).expect("a plan").blocks() as usize;
+        assert!(tiles < blocks && blocks < 2 * tiles, "{blocks} blocks for {tiles} tiles");
+    }
+}
+
 #[test]
 fn large_tiles_of_f64() {
     large_products::<f64>("large", [132, 130, 36]);

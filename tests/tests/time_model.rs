@@ -77,9 +77,8 @@ fn judged(most: impl Fn(&kernels::Family, &[Row]) -> u64) -> Vec<Vec<Judged>> {
     let rows: Vec<Row> = rows.into_iter().chain(table(products)).collect();
     let mut families: BTreeMap<&str, BTreeMap<String, Vec<&Row>>> = BTreeMap::new();
     for row in &rows {
-        let family = kernels::family(row.get("family")).expect("a family");
-        let known = (family.variants)().iter().any(|info| info.name == row.get("variant"));
-        if known && row.number::<u64>("n").is_some_and(|n| n <= most(family, &rows)) {
+        let Some(family) = rung(row) else { continue };
+        if row.number::<u64>("n").is_some_and(|n| n <= most(family, &rows)) {
             let key = ["family", "op", "dtype", "n", "shape", "settings"].map(|column| row.get(column)).join(" ");
             families.entry(family.name).or_default().entry(key).or_default().push(row);
         }
@@ -216,22 +215,73 @@ const PREDICTED: [&str; 3] = ["vecadd", "dot", "reduce"];
 /// large size: predicted at 2.8 times its time.
 const OTHER_BANKS: &str = "divide_and_conquer";
 
+/// Predicts the time of a measured row from runs of a smaller size, if that size's runs give one.
+fn predicted(family: &kernels::Family, row: &Row, small: &[u64]) -> Result<f64, predict::Refusal> {
+    let large = size(row);
+    let runs = predict::runs(small, &large, |size| {
+        let on = Explaining::larger(family, predict::times(size, &large));
+        let explained = explain(&on, &run(row, size.to_vec())).remove(0);
+        Ok::<_, ()>(predict::Run::new(size, &explained, MULTIPROCESSORS))
+    });
+    predict::time(&large, &runs.expect("runs"))
+}
+
+/// The family of a row, if the row is one of its rungs.
+fn rung(row: &Row) -> Option<&'static kernels::Family> {
+    let family = kernels::family(row.get("family")).expect("a family");
+    (family.variants)().iter().any(|info| info.name == row.get("variant")).then_some(family)
+}
+
+/// Prints what `docs/results/h200` has of predictions: every row of the large size, from runs of the small one.
+#[test]
+#[ignore = "takes minutes: every rung twice"]
+fn all_predictions() {
+    let rows = table(READINGS);
+    let large = |row: &&Row| row.number::<u64>("n") == Some(LARGE) && row.get("family") != PRODUCTS.0;
+    let rows: Vec<(&Row, &kernels::Family)> =
+        rows.iter().filter(large).filter_map(|row| Some((row, rung(row)?))).collect();
+    let of = |&(row, family): &(&Row, &'static kernels::Family)| {
+        let mut small = size(row);
+        while small.iter().product::<u64>() > SMALL {
+            *small.iter_mut().max().expect("an axis") /= 2;
+        }
+        let name = ["family", "op", "dtype", "shape", "settings"].map(|column| row.get(column)).join(" ");
+        let measured = row.number("median_us").expect("a time");
+        match predicted(family, row, &small) {
+            Ok(estimate) => {
+                Ok(Judged { family: family.name, name, variant: row.get("variant").to_owned(), measured, estimate })
+            }
+            Err(refusal) => Err(format!("{name} {}: {refusal}", row.get("variant"))),
+        }
+    };
+    let all: Vec<Result<Judged, String>> = rows.par_iter().map(of).collect();
+    let mut families: BTreeMap<&str, Vec<Judged>> = BTreeMap::new();
+    for row in all {
+        match row {
+            Ok(row) => families.entry(row.family).or_default().push(row),
+            Err(refused) => println!("{refused}"),
+        }
+    }
+    println!("group,variant,measured_us,estimate_us");
+    for row in families.values().flatten() {
+        println!("{},{},{:.2},{:.2}", row.name, row.variant, row.measured, row.estimate);
+    }
+    for (family, rows) in &families {
+        let Quality { mean, within, .. } = Quality::of([rows]);
+        println!("{family:<12} {:>4} {mean:.3} {:5.1} %", rows.len(), 100.0 * within);
+    }
+    let groups: Vec<Vec<Judged>> = families.into_values().collect();
+    let Quality { mean, within, .. } = Quality::of(&groups);
+    println!("all {:>4} {mean:.3} {:5.1} %\n{}", groups.iter().flatten().count(), 100.0 * within, worst(&groups, 30));
+}
+
 #[test]
 fn large_sizes_are_predicted_from_small_runs() {
     let mut off = Vec::new();
     for row in table(READINGS) {
-        let known = |family: &kernels::Family| (family.variants)().iter().any(|info| info.name == row.get("variant"));
-        let family = kernels::family(row.get("family")).expect("a family");
         let large = size(&row) == [LARGE] && row.get("dtype") == "f32";
-        if !(large && known(family) && PREDICTED.contains(&family.name)) {
-            continue;
-        }
-        let runs = predict::runs(&[SMALL], &[LARGE], |size| {
-            let on = Explaining::larger(family, predict::times(size, &[LARGE]));
-            let explained = explain(&on, &run(&row, size.to_vec())).remove(0);
-            Ok::<_, ()>(predict::Run::new(size, &explained, MULTIPROCESSORS))
-        });
-        let predicted = predict::time(&[LARGE], &runs.expect("runs")).expect("a prediction");
+        let Some(family) = rung(&row).filter(|family| large && PREDICTED.contains(&family.name)) else { continue };
+        let predicted = predicted(family, &row, &[SMALL]).expect("a prediction");
         let measured = row.number::<f64>("median_us").expect("a time");
         println!("{} {}: {predicted:.1} us, measured {measured:.1} us", family.name, row.get("variant"));
         let apart = (predicted / measured).ln().abs();

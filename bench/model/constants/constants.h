@@ -138,4 +138,5 @@ void latencies();
 void cached();
 void bandwidths();
 void stores();
+void partial();
 void atomics();

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
     cached();
     bandwidths();
     stores();
+    partial();
     atomics();
     return 0;
 }

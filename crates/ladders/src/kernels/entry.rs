@@ -109,6 +109,7 @@ launchers!(A B C D E G H I J);
 launchers!(A B C D E G H I J K);
 launchers!(A B C D E G H I J K L);
 launchers!(A B C D E G H I J K L M);
+launchers!(A B C D E G H I J K L M N);
 launchers!(A B C D E G H I J K L M N O P);
 launchers!(A B C D E G H I J K L M N O P Q R);
 launchers!(A B C D E G H I J K L M N O P Q R S T);

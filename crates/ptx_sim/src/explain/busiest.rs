@@ -207,10 +207,11 @@ fn rates(subject: &Subject<'_>, chosen: &[Cow<'_, BlockTrace>], costs: &Costs) -
     let moved = read + written;
     let others = l2_bytes * (2.0 - moved / (OTHERS * l2_bytes).max(1.0)).clamp(0.0, 1.0);
     let evicted = costs.modified * moved.min(others);
-    // Traffic with device memory per byte, where some bytes stay in the cache.
-    let traffic = |bytes: f64, stay: f64| {
-        if bytes > 0.0 { (bytes - stay + evicted * bytes / moved) / bytes } else { 1.0 }
+    // Traffic with device memory per byte, where some bytes stay in the cache, and the others move as pairs of sectors.
+    let traffic = |bytes: f64, stay: f64, moves: f64| {
+        if bytes > 0.0 { (moves * (bytes - stay) + evicted * bytes / moved) / bytes } else { 1.0 }
     };
+    let moves = subject.moves(costs);
     let blocks_of_one: Vec<&BlockTrace> = chosen.iter().map(Cow::as_ref).collect();
     let own = bytes(32 * different_sectors(subject.program, &blocks_of_one, false) as u64) * blocks as f64
         / chosen.len().max(1) as f64;
@@ -221,8 +222,8 @@ fn rates(subject: &Subject<'_>, chosen: &[Cow<'_, BlockTrace>], costs: &Costs) -
         line: costs.store_line_cycles.max(costs.store_line_ns * clock * active),
         atomic: subject.atomics_ns(costs) * clock * active / subject.counters.global_atomics.max(1) as f64,
         first: if own > 0.0 { (read / own).min(1.0) } else { 1.0 },
-        read: traffic(read, 0.0),
-        written: traffic(written, written.min(others)),
+        read: traffic(read, 0.0, moves[0]),
+        written: traffic(written, written.min(others), moves[1]),
     }
 }
 

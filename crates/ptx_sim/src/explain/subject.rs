@@ -5,7 +5,7 @@ use crate::count::Counters;
 use crate::occupancy::Occupancy;
 use crate::profile::Profile;
 use crate::program::Program;
-use crate::trace::Traced;
+use crate::trace::{Pairs, Traced};
 
 /// The inputs of the model.
 pub struct Subject<'a> {
@@ -41,6 +41,15 @@ impl Subject<'_> {
     /// Bandwidth of device memory that a kernel reaches, in GB/s.
     pub fn bandwidth(&self, costs: &Costs) -> f64 {
         (self.profile.memory_gbps * costs.stream).max(1.0)
+    }
+
+    /// Bytes of device memory's time for each byte of the sectors that are read, and of those that are written.
+    pub fn moves(&self, costs: &Costs) -> [f64; 2] {
+        let traced = self.traced;
+        let time = |pairs: Pairs, lone: f64| 64.0 * (pairs.beside as f64 + lone * pairs.lone as f64);
+        let written = time(traced.written, costs.lone_write) + time(traced.filled, costs.lone_write);
+        let of = |moved: f64, bytes: u64| if bytes > 0 { moved / bytes as f64 } else { 1.0 };
+        [of(time(traced.read, costs.lone_read), traced.read_bytes), of(written, traced.written_bytes)]
     }
 
     /// Time of the units that perform atomics on global memory, in nanoseconds.

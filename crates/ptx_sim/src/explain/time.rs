@@ -44,6 +44,9 @@ pub struct Limit {
     pub why: String,
 }
 
+/// How many times the bytes of its sectors memory has to move before the estimate says so.
+const PAIRS: f64 = 1.05;
+
 /// The parts of the time.
 const PARTS: [(Cause, &str); CAUSES] = [
     (Cause::Memory, "memory"),
@@ -83,11 +86,20 @@ pub fn estimate(subject: &Subject<'_>, costs: &Costs) -> Time {
 fn why(cause: Cause, subject: &Subject<'_>, costs: &Costs) -> String {
     let Subject { counters, traced, occupancy, blocks, .. } = *subject;
     match cause {
-        Cause::Memory => format!(
-            "{:.1} MB of different sectors at {:.0} GB/s",
-            (traced.read_bytes + traced.written_bytes) as f64 / 1e6,
-            subject.bandwidth(costs)
-        ),
+        Cause::Memory => {
+            let (bytes, rate) = (traced.read_bytes + traced.written_bytes, subject.bandwidth(costs));
+            let [read, written] = subject.moves(costs);
+            let moved = read * traced.read_bytes as f64 + written * traced.written_bytes as f64;
+            let pairs = if moved > PAIRS * bytes as f64 {
+                format!(
+                    ", which memory moves in pairs and reads before they are written in part: {:.1} MB",
+                    moved / 1e6
+                )
+            } else {
+                String::new()
+            };
+            format!("{:.1} MB of different sectors{pairs} at {rate:.0} GB/s", bytes as f64 / 1e6)
+        }
         Cause::Latency => format!(
             "results of earlier instructions and loads; a multiprocessor has {} warps to fill the time{}",
             occupancy.warps,

@@ -24,6 +24,7 @@ use relayed::Relayed;
 use std::collections::{BTreeMap, HashMap};
 
 pub use atomics::Contention;
+pub use footprint::Pairs;
 pub use recorded::Trace;
 pub use recording::{BlockTrace, Step, WarpTrace};
 pub use signals::{Act, Phase, Signal};
@@ -36,6 +37,12 @@ pub struct Traced {
     pub read_bytes: u64,
     /// Distinct bytes of global memory that were written or updated, in whole sectors.
     pub written_bytes: u64,
+    /// The sectors that were read, as device memory moves them.
+    pub read: Pairs,
+    /// The same of those that were written or updated.
+    pub written: Pairs,
+    /// Those that memory reads before it writes them, because they were written in part and not read.
+    pub filled: Pairs,
     /// Bulk copies between global and shared memory.
     pub copies: u64,
     /// Work of the atomics on global memory.
@@ -124,7 +131,7 @@ impl Tracing {
         Self {
             what,
             read: Footprint::by_block(),
-            written: Footprint::default(),
+            written: Footprint::of_words(),
             copies: 0,
             atomics: Atomics::default(),
             relayed: Relayed::default(),
@@ -153,9 +160,13 @@ impl Tracing {
             let Site { function, pc } = site;
             Sectors { function, pc, requests }
         });
+        let written = self.written.written(&self.read);
         Traced {
             read_bytes: self.read.bytes(),
-            written_bytes: self.written.bytes(),
+            written_bytes: written.bytes,
+            read: self.read.pairs(),
+            written: written.pairs,
+            filled: written.filled,
             copies: self.copies,
             atomics: self.atomics.contention(),
             relayed: self.relayed.words(),

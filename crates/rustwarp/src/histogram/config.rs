@@ -12,11 +12,7 @@ pub fn default_block<S: Sample>(info: &DeviceInfo, bins: &Bins<S>) -> u32 {
     let block = match Kernel::of(info, bins) {
         Kernel::Lanes => lanes::BLOCK,
         Kernel::Windows => windows::BLOCK,
-        // A multiprocessor without room for the counters of a second block has all its threads in one.
-        Kernel::Channels { columns } => {
-            let shared = channels::shared_bytes(bins.channels.with_counters(), columns);
-            if shared * 2 <= info.max_shared { channels::THREADS_PER_SM / 2 } else { channels::THREADS_PER_SM }
-        }
+        Kernel::Channels { .. } => channels::BLOCK,
     };
     block.min(info.max_block)
 }
@@ -144,14 +140,14 @@ mod tests {
             let Kernel::Channels { columns } = kernel else { panic!("{kernel:?}") };
             (columns, block, grid, shared >> 10)
         };
-        assert_eq!(chosen(227, Channels::RGB), (32, 512, 200, 96));
-        assert_eq!(chosen(227, Channels::RGBX), (32, 512, 200, 96));
+        assert_eq!(chosen(227, Channels::RGB), (32, 1024, 100, 96));
+        assert_eq!(chosen(227, Channels::RGBX), (32, 1024, 100, 96));
         assert_eq!(chosen(227, Channels::RGBA), (32, 1024, 100, 128));
         assert_eq!(chosen(99, Channels::RGB), (32, 1024, 100, 96));
         assert_eq!(chosen(99, Channels::RGBA), (16, 1024, 100, 64));
         assert_eq!(chosen(64, Channels::RGB), (16, 1024, 100, 48));
         let pair = Channels::new(2, 1).expect("channels");
-        assert_eq!(chosen(227, pair), (32, 512, 200, 64));
+        assert_eq!(chosen(227, pair), (32, 1024, 100, 64));
         let small = of(32, Channels::RGB, Tuning::default()).expect_err("too small").to_string();
         assert!(small.contains("49152 bytes") && small.contains("at most 32768"), "{small}");
         // Two warps, of which the second is not whole in threes: the first one gets more than half of the elements.

@@ -5,10 +5,12 @@ use super::sizes::Sizes;
 use super::tile::{Real, Tile, Times};
 use kernels_gpu::matmul::best;
 
-/// A tile, and the depth of the part that a block computes.
+/// A tile, and how the blocks divide the depth.
 pub(super) struct Division<'v, T: 'static> {
     pub tile: &'v Tile<T>,
-    /// The whole depth, or a multiple of [`STEP`].
+    /// The first tiles of all products, which have a block each; those of several rounds.
+    pub whole: u32,
+    /// Depth of the part of another tile that a block computes: the whole depth, or a multiple of [`STEP`].
     pub depth: u32,
 }
 
@@ -21,8 +23,12 @@ const MOST: usize = 64;
 /// Most bytes of sums of parts: few tiles are divided, so that more would not be faster.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Nanoseconds that the last block of a tile takes for its ticket, and for each round in which its slices read sums.
+/// Nanoseconds that the last block of a tile takes for its ticket, and at least for each round in which its slices read
+/// sums.
 const JOIN: [f64; 2] = [2000.0, 500.0];
+/// Bytes of sums that a multiprocessor writes or reads in a nanosecond, and those where others do so all the time:
+/// between rounds of parts.
+const SUMS_BYTES: [f64; 2] = [120.0, 30.0];
 
 /// The number of parts of this depth; one for a product without depth.
 pub(super) fn parts(sizes: &Sizes, depth: u32) -> u32 {
@@ -41,34 +47,71 @@ pub(super) fn fastest<'v, T: Real>(
         let best::Tile { rows, columns, divides, .. } = tile.size();
         let tiles =
             sizes.m.div_ceil(rows as usize) as f64 * sizes.n.div_ceil(columns as usize) as f64 * batch.count as f64;
-        let room = MOST_BYTES as f64 / (tiles * f64::from(rows * columns) * size_of::<T>() as f64);
-        let most = if divides { MOST.min(room as usize).max(1) } else { 1 };
-        let slowdown = if is_fast(tile, sizes, batch) { 1.0 } else { tile.times().plain };
-        for count in 1..=most {
-            let depth = if count == 1 { sizes.k } else { sizes.k.div_ceil(count).next_multiple_of(STEP) };
-            let parts = f64::from(parts(sizes, depth as u32));
-            let time = time(tile, tiles / f64::from(multiprocessors), parts, slowdown * depth as f64);
-            if fastest.as_ref().is_none_or(|&(least, _)| time < least) {
-                fastest = Some((time, Division { tile, depth: depth as u32 }));
-            }
-            if depth <= STEP {
-                break;
+        let turned = if sizes.transposed[1] { tile.times().turned } else { 1.0 };
+        let slowdown = if is_fast(tile, sizes, batch) { turned } else { tile.times().plain };
+        let deep = slowdown * sizes.k as f64;
+        // Either all tiles are divided, or those that are left after as many rounds of whole tiles as there are.
+        let rounds = (tiles / f64::from(multiprocessors)).floor();
+        for rounds in [0.0, rounds].into_iter().take(if divides && rounds > 0.0 { 2 } else { 1 }) {
+            let whole = rounds * f64::from(multiprocessors);
+            let left = tiles - whole;
+            let room = MOST_BYTES as f64 / (left * f64::from(rows * columns) * size_of::<T>() as f64);
+            let most = if divides { MOST.min(room as usize).max(1) } else { 1 };
+            for count in 1..=most {
+                let depth = if count == 1 { sizes.k } else { sizes.k.div_ceil(count).next_multiple_of(STEP) };
+                let parts = f64::from(parts(sizes, depth as u32));
+                let left = left / f64::from(multiprocessors);
+                let work = Work { rounds, deep, left, parts, depth: slowdown * depth as f64 };
+                let time = work.time(tile);
+                if fastest.as_ref().is_none_or(|&(least, _)| time < least) {
+                    fastest = Some((time, Division { tile, whole: whole as u32, depth: depth as u32 }));
+                }
+                if depth <= STEP {
+                    break;
+                }
             }
         }
     }
     fastest.map(|(_, division)| division)
 }
 
-/// Estimated nanoseconds until the busiest multiprocessor has finished. It has this number of tiles, each divided into
-/// `parts`, and a part takes as long as `depth` steps of a pipeline.
-fn time<T: Real>(tile: &Tile<T>, tiles: f64, parts: f64, depth: f64) -> f64 {
-    let Times { alone, among_others, start_alone, start, lag, .. } = tile.times();
-    let rounds = (tiles * parts).ceil();
-    let join = if parts > 1.0 { JOIN[0] + (parts / f64::from(tile.size().slices)).ceil() * JOIN[1] } else { 0.0 };
-    // Several blocks take at least as long as one.
-    let one = rounds.min(1.0) * (depth * alone + start_alone);
-    let all = if rounds > 1.0 { rounds * (depth * among_others + start) + depth * lag } else { 0.0 };
-    one.max(all) + tiles.ceil() * join
+/// What the busiest multiprocessor does.
+struct Work {
+    /// Whole tiles.
+    rounds: f64,
+    /// Their depth, in steps of a pipeline.
+    deep: f64,
+    /// Tiles that are divided.
+    left: f64,
+    /// Their parts.
+    parts: f64,
+    /// The depth of a part, in the same steps.
+    depth: f64,
+}
+
+impl Work {
+    /// Estimated nanoseconds until it has finished.
+    fn time<T: Real>(&self, tile: &Tile<T>) -> f64 {
+        let &Self { rounds: whole, deep, left, parts, depth } = self;
+        let Times { alone, among_others, start_alone, start, lag, .. } = tile.times();
+        let best::Tile { rows, columns, slices, .. } = tile.size();
+        let bytes = f64::from(rows * columns) * size_of::<T>() as f64;
+        let rounds = (left * parts).ceil();
+        let (mut join, mut sums) = (0.0, 0.0);
+        if parts > 1.0 {
+            join = JOIN[0] + (parts / f64::from(slices)).ceil() * JOIN[1].max(bytes / SUMS_BYTES[0]);
+            sums = rounds * bytes / SUMS_BYTES[0] + (rounds - 1.0).max(0.0) * bytes / SUMS_BYTES[1];
+        }
+        // Several blocks take at least as long as one.
+        let one =
+            if whole > 0.0 { deep * alone + start_alone } else { rounds.min(1.0) * (depth * alone + start_alone) };
+        let all = if whole + rounds > 1.0 {
+            whole * (deep * among_others + start) + rounds * (depth * among_others + start) + deep.max(depth) * lag
+        } else {
+            0.0
+        };
+        one.max(all) + left.ceil() * join + sums
+    }
 }
 
 /// Whether the kernel copies the factors asynchronously, which depends on the sizes and on where rows start.
@@ -88,7 +131,7 @@ mod tests {
     /// The tile and the number of parts on an H200.
     fn chosen<T: Real>(sizes: Sizes, batch: Batch) -> (String, u32) {
         let tiles = T::tiles();
-        let Division { tile, depth } = fastest(tiles.iter(), &sizes, &batch, 132).expect("a tile");
+        let Division { tile, depth, .. } = fastest(tiles.iter(), &sizes, &batch, 132).expect("a tile");
         assert!(depth as usize == sizes.k || (depth as usize).is_multiple_of(STEP), "{sizes:?}: {depth}");
         (tile.name().to_owned(), parts(&sizes, depth))
     }
@@ -123,7 +166,8 @@ mod tests {
         fn all<T: Real>() {
             for tile in &T::tiles() {
                 for depth in [8.0, 32.0, 128.0, 1024.0] {
-                    let times: Vec<f64> = (0..40).map(|tiles| time(tile, f64::from(tiles), 1.0, depth)).collect();
+                    let work = |tiles: u32| Work { rounds: 0.0, deep: depth, left: tiles.into(), parts: 1.0, depth };
+                    let times: Vec<f64> = (0..40).map(|tiles| work(tiles).time(tile)).collect();
                     assert!(times.is_sorted(), "{} of {}: {times:?}", tile.name(), T::DTYPE);
                 }
             }
@@ -151,11 +195,11 @@ mod tests {
             [Sizes { m: 1792, n: 2432, k: 65536, ..cube(0) }, Sizes { m: 9544, n: 13571, k: 212626, ..cube(0) }]
         {
             let tiles = f64::tiles();
-            let Division { tile, depth } = fastest(tiles.iter(), &sizes, &Batch::SINGLE, 132).expect("a tile");
+            let Division { tile, whole, depth } = fastest(tiles.iter(), &sizes, &Batch::SINGLE, 132).expect("a tile");
             let [rows, columns] = [tile.size().rows, tile.size().columns].map(|side| side as usize);
-            let elements = sizes.m.next_multiple_of(rows) * sizes.n.next_multiple_of(columns);
+            let left = sizes.m.div_ceil(rows) * sizes.n.div_ceil(columns) - whole as usize;
             let parts = parts(&sizes, depth) as usize;
-            assert!(parts == 1 || parts * elements * 8 <= MOST_BYTES, "{sizes:?}: {parts} parts");
+            assert!(parts == 1 || parts * left * rows * columns * 8 <= MOST_BYTES, "{sizes:?}: {parts} parts");
         }
     }
 
@@ -169,6 +213,20 @@ mod tests {
         assert_eq!(chosen::<f32>(deep, batch).1, 1);
         let (_, parts) = chosen::<f64>(Sizes { k: 4096, ..cube(128) }, Batch::SINGLE);
         assert!(parts > 1, "{parts}");
+    }
+
+    #[test]
+    fn tiles_that_are_left_after_whole_rounds_are_divided() {
+        let tiles = f32::tiles();
+        let divided = |side| {
+            let Division { tile, whole, depth } =
+                fastest(tiles.iter(), &cube(side), &Batch::SINGLE, 132).expect("a tile");
+            (tile.name(), whole, parts(&cube(side), depth))
+        };
+        // 128 tiles are less than a round of 132.
+        assert_eq!(divided(1024), ("small", 0, 1));
+        // 162 tiles are a round and 30, which four blocks each compute in a quarter of a round.
+        assert_eq!(divided(1152), ("small", 132, 4));
     }
 
     #[test]

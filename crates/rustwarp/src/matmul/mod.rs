@@ -119,9 +119,11 @@ pub struct Plan<T: 'static, H: Handle = Device> {
     /// Elements from one A, B and product to the next.
     steps: [u64; 3],
     kernel: Kernel<T>,
-    /// Depth of the part that a block computes.
+    /// Depth of the part that a block computes, but for the first tiles.
     depth: u32,
-    /// The sums of each part of each tile, if there are several.
+    /// The first tiles, which are not divided.
+    whole: u32,
+    /// The sums of each part of each other tile, if there are several.
     sums: Memory<T, H>,
     /// The tickets, which are 0 between launches.
     tickets: Memory<u32, H>,
@@ -138,7 +140,8 @@ impl<T: Real, H: Handle> Plan<T, H> {
     }
 
     /// Plans batches of products of these sizes with this tile, or with the tile expected to be fastest among those
-    /// that fit the device: a block for each tile of each product, or several that divide its depth, if there are few.
+    /// that fit the device: a block for each tile of each product, or several that divide its depth, if there are few
+    /// or if few are left after some rounds of whole tiles.
     ///
     /// # Errors
     /// [`Error::Argument`] for sizes beyond 2^32 - 1, for a tile that does not fit, if none does, for more blocks than
@@ -155,7 +158,8 @@ impl<T: Real, H: Handle> Plan<T, H> {
         let allowed =
             |candidate: &&Tile<T>| candidate.fits(info) && tile.is_none_or(|tile| tile.name() == candidate.name());
         let fitting = tiles.iter().filter(allowed);
-        let Some(Division { tile, depth }) = choice::fastest(fitting, &sizes, &batch, info.multiprocessors) else {
+        let Some(Division { tile, whole, depth }) = choice::fastest(fitting, &sizes, &batch, info.multiprocessors)
+        else {
             let shared = info.max_shared;
             return Err(Error::Argument(format!(
                 "matmul needs more shared memory per block than the {shared} bytes of this device"
@@ -167,9 +171,10 @@ impl<T: Real, H: Handle> Plan<T, H> {
             1 => format!("a product of {m}x{n}"),
             count => format!("a batch of {count} products of {m}x{n}"),
         };
-        let grid = require_grid(tiles.saturating_mul(parts), &what, "multiply in parts")?;
+        let left = tiles.saturating_sub(whole.into());
+        let grid = require_grid(left.saturating_mul(parts).saturating_add(whole.into()), &what, "multiply in parts")?;
         let (shared_tiles, elements) =
-            if parts > 1 { (tiles as usize, (tile.size().rows * tile.size().columns) as usize) } else { (0, 0) };
+            if parts > 1 { (left as usize, (tile.size().rows * tile.size().columns) as usize) } else { (0, 0) };
         // A is turned when it is not transposed, B when it is: see `kernels_gpu::matmul::best`.
         let turned = [usize::from(!transposed[0]), usize::from(transposed[1])];
         Ok(Self {
@@ -179,6 +184,7 @@ impl<T: Real, H: Handle> Plan<T, H> {
             steps: batch.steps.map(|step| step as u64),
             kernel: tile.kernel(turned),
             depth,
+            whole,
             sums: Memory::uninit(device.clone(), shared_tiles * parts as usize * elements, "partial sums")?,
             tickets: Memory::zeros(device.clone(), shared_tiles, "tickets")?,
             shape: Shape::linear(grid, tile.size().threads).with_shared(tile.size().shared),
@@ -208,7 +214,8 @@ impl<T: Real, H: Handle> Plan<T, H> {
         let ([m, n, k], [step_a, step_b, step]) = (self.for_kernels, self.steps);
         let (on_a, on_b) = (a.slice(a.len()), b.slice(b.len()));
         let (sums, tickets) = (self.sums.ptr(), self.tickets.ptr());
-        let call = (self.kernel)(on_a, on_b, product.ptr(), m, n, k, step_a, step_b, step, self.depth, sums, tickets);
+        let (depth, whole) = (self.depth, self.whole);
+        let call = (self.kernel)(on_a, on_b, product.ptr(), m, n, k, step_a, step_b, step, depth, whole, sums, tickets);
         // SAFETY: the operands have the matrices of all products of the batch, whose products do not overlap (see
         // `Batch::spans`), the block is the kernel's, every part of each tile of each product has a block and, if there
         // are several, room for its sums, and the shared memory is the tile's; every launch leaves the tickets at 0.

@@ -18,6 +18,8 @@ pub(super) struct Times {
     pub start: f64,
     /// For one `k`, once, where several blocks share a multiprocessor: they do not overlap from the first to the last.
     pub lag: f64,
+    /// How many times as long a step takes where B is turned.
+    pub turned: f64,
     /// How many times as long a step takes without a pipeline of copies.
     pub plain: f64,
 }
@@ -25,7 +27,7 @@ pub(super) struct Times {
 impl Times {
     /// Those of a block that fills a multiprocessor, or most of it.
     const fn new(alone: f64, among_others: f64, start: f64) -> Self {
-        Self { alone, among_others, start_alone: start, start, lag: 0.0, plain: 5.0 }
+        Self { alone, among_others, start_alone: start, start, lag: 0.0, turned: 1.0, plain: 5.0 }
     }
 }
 
@@ -33,7 +35,7 @@ impl Times {
 #[doc(hidden)]
 #[rustfmt::skip]
 pub type Kernel<T> = for<'a> fn(
-    Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32, u64, u64, u64, u32, PtrMut<'a, T>, PtrMut<'a, u32>,
+    Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32, u64, u64, u64, u32, u32, PtrMut<'a, T>, PtrMut<'a, u32>,
 ) -> Call<'a>;
 
 /// The part of a product that a block computes, with its kernels. [`Real::tiles`] lists them.
@@ -73,7 +75,7 @@ impl Real for f32 {
             Tile {
                 name: "small",
                 size: best::SMALL,
-                times: Times::new(43.5, 43.5, 2000.0),
+                times: Times { start_alone: 2000.0, turned: 1.1, ..Times::new(43.5, 41.0, 3000.0) },
                 kernels: kernels!(matmul_best_small, f32),
             },
             Tile {
@@ -109,6 +111,7 @@ impl Real for f32 {
                     start_alone: 2000.0,
                     start: 430.0,
                     lag: 27.0,
+                    turned: 1.0,
                     plain: 2.0,
                 },
                 kernels: kernels!(matmul_best_pair, f32),
@@ -116,7 +119,15 @@ impl Real for f32 {
             Tile {
                 name: "single",
                 size: best::SINGLE,
-                times: Times { alone: 53.0, among_others: 13.3, start_alone: 300.0, start: 50.0, lag: 0.0, plain: 2.0 },
+                times: Times {
+                    alone: 53.0,
+                    among_others: 13.3,
+                    start_alone: 300.0,
+                    start: 50.0,
+                    lag: 0.0,
+                    turned: 1.0,
+                    plain: 2.0,
+                },
                 kernels: kernels!(matmul_best_single, f32),
             },
         ]
@@ -150,6 +161,7 @@ impl Real for f64 {
                     start_alone: 1000.0,
                     start: 330.0,
                     lag: 0.0,
+                    turned: 1.0,
                     plain: 2.0,
                 },
                 kernels: kernels!(matmul_best_pair_double, f64),

@@ -5,7 +5,7 @@ use super::engine::Engine;
 use crate::matmul::{factor::Factor, outer::place};
 use crate::reduce::collective::Sharing;
 use crate::unroll::unroll;
-use cuda_std::thread;
+use cuda_std::{thread, warp};
 
 /// Adds the sums of all slices to those of slice 0: in rounds, in each of which the upper half of the slices that are
 /// left gives its sums to the lower half.
@@ -57,14 +57,17 @@ fn sums_of<T: Factor, const TM: usize, const TN: usize>(
     memory.wrapping_add((group * TM + i) * TN * threads + tid)
 }
 
-/// How the depth of a product is divided among blocks.
+/// How the depth of products is divided among blocks.
 #[derive(Clone, Copy)]
 pub struct Division<T> {
     /// Depth of a part.
     pub depth: u32,
-    /// Room for the sums of every part of every tile, if there are several parts.
+    /// The first tiles, which are not divided: as many as fill the device a number of times. Parts of the others follow
+    /// them, so that no multiprocessor waits for a whole tile of another one at the end.
+    pub whole: u32,
+    /// Room for the sums of every part of every tile that is divided, if there are several parts.
     pub sums: *mut T,
-    /// A ticket for each tile, if there are several parts.
+    /// A ticket for each tile that is divided, if there are several parts.
     pub tickets: *mut u32,
 }
 
@@ -72,30 +75,42 @@ impl<T> Division<T> {
     /// The part of this block of a launch of products that are `k` deep, in tiles of `elements`.
     ///
     /// # Safety
-    /// There are `sums` and `tickets` for all tiles, if there are several parts.
+    /// There are `sums` and `tickets` for all tiles that are divided, if there are several parts.
     #[inline(always)]
     pub unsafe fn parts(self, k: u32, block: u32, elements: usize) -> Parts<T> {
+        if block < self.whole {
+            let sharing = Sharing { pieces: 1, piece: 0, group: 0 };
+            return Parts { tile: block, depth: k, sharing, sums: self.sums, tickets: self.tickets };
+        }
         // A product without depth has one part.
-        let sharing = Sharing::of(block, k.div_ceil(self.depth.max(1)).max(1));
-        let (tile, count) = (sharing.group as usize, sharing.pieces as usize);
-        Parts { sharing, sums: self.sums.wrapping_add(tile * count * elements), tickets: self.tickets }
+        let sharing = Sharing::of(block - self.whole, k.div_ceil(self.depth.max(1)).max(1));
+        let (group, count) = (sharing.group as usize, sharing.pieces as usize);
+        let sums = self.sums.wrapping_add(group * count * elements);
+        Parts { tile: self.whole + sharing.group, depth: self.depth, sharing, sums, tickets: self.tickets }
     }
 }
 
 /// The blocks that compute one tile, each from a part of the depth.
 #[derive(Clone, Copy)]
 pub struct Parts<T> {
-    /// These blocks, whose group is the number of the tile.
+    /// Number of the tile.
+    pub tile: u32,
+    /// Depth of a part.
+    pub depth: u32,
+    /// These blocks.
     pub sharing: Sharing,
     /// Room for the sums of each of them.
     pub sums: *mut T,
-    /// A ticket for each tile.
+    /// A ticket for each tile that is divided.
     pub tickets: *mut u32,
 }
 
 impl<T: Factor> Parts<T> {
+    /// Sums that a thread reads at a time.
+    const TOGETHER: usize = 128 / size_of::<T>();
+
     /// Stores the sums of slice 0 and draws a ticket. In the block that draws the last one, slice 0 gets the sums of
-    /// all parts, in an order that does not depend on which block is the last; all threads of the others get `false`.
+    /// all parts, in an order that does not depend on which block is the last; all threads of the others get none.
     ///
     /// # Safety
     /// All threads of the block call it once, and the shared memory has room as for [`join`]; `sums` has room for
@@ -106,8 +121,8 @@ impl<T: Factor> Parts<T> {
         shared: *mut T,
         slice: usize,
         tid: usize,
-        sums: &mut [[T; TN]; TM],
-    ) -> bool {
+        sums: &[[T; TN]; TM],
+    ) -> Option<[[T; TN]; TM]> {
         let (threads, own) = (THREADS / SLICES, self.sharing.piece as usize);
         if slice == 0 {
             unroll!(i < TM => {
@@ -118,20 +133,25 @@ impl<T: Factor> Parts<T> {
         thread::sync_threads(); // the part is complete before the ticket says so
         // SAFETY: the caller upholds this function's contract.
         if !unsafe { self.sharing.is_last(self.tickets) } {
-            return false;
+            return None;
         }
-        *sums = [[T::ZERO; TN]; TM];
+        let mut all = [[T::ZERO; TN]; TM];
         let mut part = slice;
         while part < self.sharing.pieces as usize {
             unroll!(i < TM => {
                 // SAFETY: every part is complete: its block has drawn a ticket before the last one.
-                unsafe { add_row(sums_of::<T, TM, TN>(self.sums, part, i, tid, threads), threads, &mut sums[i]) };
+                unsafe { add_row(sums_of::<T, TM, TN>(self.sums, part, i, tid, threads), threads, &mut all[i]) };
+                // ptxas moves no load across it. With all of them in flight it would need more registers than there are.
+                if (i + 1).is_multiple_of(Self::TOGETHER / TN) {
+                    // SAFETY: the lanes of a warp belong to the same slice, which has the same parts.
+                    unsafe { warp::sync_warp(u32::MAX) };
+                }
             });
             part += SLICES;
         }
         // SAFETY: the caller upholds this function's contract, and all threads have left the shared memory.
-        unsafe { join::<T, TM, TN, SLICES, THREADS>(shared, slice, tid, sums) };
-        true
+        unsafe { join::<T, TM, TN, SLICES, THREADS>(shared, slice, tid, &mut all) };
+        Some(all)
     }
 }
 

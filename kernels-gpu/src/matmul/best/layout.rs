@@ -34,10 +34,10 @@ pub const DEPTH: usize = 8;
 /// The least rows and columns of a product that a pipeline takes, of factors that are not turned and of those that are:
 /// those of its tile, or one, if copies that would be beyond the factor can be made of its last row or column instead.
 /// That is so if all copies of a thread have the same one.
-pub const fn least(divides: bool, [rows, columns]: [u32; 2], threads: usize) -> [[u32; 2]; 2] {
+pub const fn least(guards: bool, [rows, columns]: [u32; 2], threads: usize) -> [[u32; 2]; 2] {
     let one = turned_rows(threads) as u32;
-    let turned = [if divides && rows == one { 1 } else { rows }, if divides && columns == one { 1 } else { columns }];
-    [if divides { [1; 2] } else { [rows, columns] }, turned]
+    let turned = [if guards && rows == one { 1 } else { rows }, if guards && columns == one { 1 } else { columns }];
+    [if guards { [1; 2] } else { [rows, columns] }, turned]
 }
 
 /// Rows of a turned factor that a block copies at once.

@@ -31,14 +31,13 @@ const fn parts(steps: usize) -> usize {
 /// that of their tiles are turned. The others are copied in runs of `W` elements where these are aligned; elsewhere one
 /// by one if the kernel supports `ANY` factors, else without a pipeline.
 ///
-/// A pipeline that `DIVIDES` tests that a tile exists before it is copied. Without the test a product needs a depth of
-/// more than `STAGES - 1` tiles, and the last one is copied several times, which is cheaper in long loops; with it the
-/// kernel takes any depth, also a part of the product's, and does not wait for copies that nothing reads.
+/// A pipeline that `GUARDS` tests that a tile exists before it is copied. Without the test a part needs a depth of more
+/// than `STAGES - 1` tiles, and the last one is copied several times, which is cheaper in long loops; with it the kernel
+/// takes any depth, and does not wait for copies that nothing reads.
 ///
 /// # Safety
 /// `THREADS` threads, one block per part of each tile of each product, and `STAGES` stages of dynamic shared memory;
-/// the operands of product `i` start at elements `i * steps` of `a`, `b` and `c`; the contract of [`Division`], which
-/// divides nothing without `DIVIDES`.
+/// the operands of product `i` start at elements `i * steps` of `a`, `b` and `c`; the contract of [`Division`].
 #[inline(always)]
 pub unsafe fn product<
     T: Factor,
@@ -52,7 +51,7 @@ pub unsafe fn product<
     const THREADS: usize,
     const W: usize,
     const ANY: bool,
-    const DIVIDES: bool,
+    const GUARDS: bool,
     const TURN_A: bool,
     const TURN_B: bool,
 >(
@@ -83,24 +82,18 @@ pub unsafe fn product<
     let (across, down) = (n.div_ceil(BN as u32), m.div_ceil(BM as u32));
     // There is no block if there is no tile; without `max` the compiler would keep a panic for a division by 0.
     let tiles = across.wrapping_mul(down).max(1);
-    let (index, parts) = if DIVIDES {
-        // SAFETY: the caller upholds the contract of the division.
-        let parts = unsafe { division.parts(k, thread::block_idx_x(), BM * BN) };
-        (parts.sharing.group, Some(parts))
-    } else {
-        (thread::block_idx_x(), None)
-    };
-    let number = (index / tiles) as usize;
+    // SAFETY: the caller upholds the contract of the division.
+    let parts = unsafe { division.parts(k, thread::block_idx_x(), BM * BN) };
+    let number = (parts.tile / tiles) as usize;
     // SAFETY: there is a block for each tile of each product, so this product exists, and these are its factors.
     let (a, b) = unsafe { (matrix(a, number * steps[0], [m, k]), matrix(b, number * steps[1], [k, n])) };
-    let (mut a, mut b) = (Side::left(a, m, k, stored), Side::right(b, n, k, stored));
-    if let Some(parts) = parts {
-        let first = parts.sharing.piece as usize * division.depth as usize;
-        (a, b) = (a.part(first, division.depth as usize), b.part(first, division.depth as usize));
-    }
+    let depth = parts.depth as usize;
+    let first = parts.sharing.piece as usize * depth;
+    let a = Side::left(a, m, k, stored).part(first, depth);
+    let b = Side::right(b, n, k, stored).part(first, depth);
     let c = c.wrapping_add(number * steps[2]);
     let tid = thread::thread_idx_x() as usize;
-    let [down, across] = raster((index % tiles) as usize, down as usize, across as usize);
+    let [down, across] = raster((parts.tile % tiles) as usize, down as usize, across as usize);
     let own = [down * BM, across * BN];
     // A tile that would extend beyond the product is moved inside, where no bounds tests are needed; elements that two
     // tiles compute are written by one of them.
@@ -113,10 +106,10 @@ pub unsafe fn product<
         (warp / warps_across * Engine::<T>::LANES[0] * TM, warp % warps_across * Engine::<T>::LANES[1] * TN);
 
     let shared = dynamic_shared_mem::<T>();
-    let least = const { least(DIVIDES, [BM as u32, BN as u32], THREADS) };
+    let least = const { least(GUARDS, [BM as u32, BN as u32], THREADS) };
     let inside = a.x >= least[TURN_A as usize][0] as usize
         && b.x >= least[TURN_B as usize][1] as usize
-        && a.k > if DIVIDES { 0 } else { (STAGES - 1) * BK };
+        && a.k > if GUARDS { 0 } else { (STAGES - 1) * BK };
     let wide = (TURN_A || a.is_wide()) && (TURN_B || b.is_wide());
     let mut sums = [[T::ZERO; TN]; TM];
     // SAFETY: the thread's part is inside the tile; the tiles are inside the factors where `inside` says so, and runs
@@ -129,13 +122,13 @@ pub unsafe fn product<
         if inside && wide {
             let feed_a = Feed::<T, BM, BK, W, THREADS, TURN_A>::new(&a, first[0], tid, to_a);
             let feed_b = Feed::<T, BN, BK, W, THREADS, TURN_B>::new(&b, first[1], tid, to_b);
-            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, THREADS, W, DIVIDES, TURN_A, TURN_B>(
+            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, THREADS, W, GUARDS, TURN_A, TURN_B>(
                 feed_a, feed_b, a.k, read_a, read_b, &mut sums,
             );
         } else if inside && (wide || ANY) {
             let feed_a = Feed::<T, BM, BK, 1, THREADS, TURN_A>::new(&a, first[0], tid, to_a);
             let feed_b = Feed::<T, BN, BK, 1, THREADS, TURN_B>::new(&b, first[1], tid, to_b);
-            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, THREADS, 1, DIVIDES, TURN_A, TURN_B>(
+            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, THREADS, 1, GUARDS, TURN_A, TURN_B>(
                 feed_a, feed_b, a.k, read_a, read_b, &mut sums,
             );
         } else {
@@ -159,16 +152,24 @@ pub unsafe fn product<
         if SLICES > 1 {
             join::<T, TM, TN, SLICES, THREADS>(shared, slice, tid_in_slice, &mut sums);
         }
-        if let Some(parts) = parts
-            && parts.sharing.pieces > 1
-            && !parts.add_up::<TM, TN, SLICES, THREADS>(shared, slice, tid_in_slice, &mut sums)
-        {
-            return;
+        let at = engine.first_sum([first[0] + row, first[1] + column]);
+        let write_sums = |sums: &[[T; TN]; TM]| {
+            if slice == 0 {
+                write::<T, TM, TN>(c, [a.x, b.x], at, [Engine::<T>::ROWS, T::WIDTH], own, sums);
+            }
+        };
+        // Two calls, so that the sums of parts are other values than those of the main loop: where both meet, ptxas
+        // gives the main loop registers of the same banks, and it takes 7 % longer (f32, 128x64). Tensor cores read
+        // pairs of registers, and are 3 % faster with one call.
+        if !T::TENSOR && parts.sharing.pieces == 1 {
+            return write_sums(&sums);
         }
-        if slice == 0 {
-            let at = engine.first_sum([first[0] + row, first[1] + column]);
-            write::<T, TM, TN>(c, [a.x, b.x], at, [Engine::<T>::ROWS, T::WIDTH], own, &sums);
+        if parts.sharing.pieces > 1 {
+            let all = parts.add_up::<TM, TN, SLICES, THREADS>(shared, slice, tid_in_slice, &sums);
+            let Some(all) = all else { return };
+            sums = all;
         }
+        write_sums(&sums);
     }
 }
 
@@ -186,7 +187,7 @@ pub unsafe fn matrix<T>(batch: &[T], start: usize, [rows, columns]: [u32; 2]) ->
 ///
 /// # Safety
 /// All threads of the block call it; every tile of the two feeds is inside its factor; there is at least one of
-/// them, and without `DIVIDES` there are at least `STAGES`.
+/// them, and without `GUARDS` there are at least `STAGES`.
 #[inline(always)]
 unsafe fn pipeline<
     T: Factor,
@@ -199,7 +200,7 @@ unsafe fn pipeline<
     const SLICES: usize,
     const THREADS: usize,
     const W: usize,
-    const DIVIDES: bool,
+    const GUARDS: bool,
     const TURN_A: bool,
     const TURN_B: bool,
 >(
@@ -226,7 +227,7 @@ unsafe fn pipeline<
         feed_b.advance(odd);
         let mut ahead = 1;
         while ahead < STAGES as u32 - 1 {
-            if !DIVIDES || (ahead as usize) < tiles {
+            if !GUARDS || (ahead as usize) < tiles {
                 feed_a.copy(0, 1, ahead * bytes);
                 feed_b.copy(0, 1, ahead * bytes);
             }
@@ -245,7 +246,7 @@ unsafe fn pipeline<
 
     let mut tile = 0;
     while tile < tiles {
-        let copies = !DIVIDES || tile + STAGES - 1 < tiles;
+        let copies = !GUARDS || tile + STAGES - 1 < tiles;
         unroll!(step < BK / SLICES / Engine::<T>::DEPTH => {
             if step + 1 == steps {
                 reading = if reading + stage == STAGES * stage { 0 } else { reading + stage };
@@ -274,7 +275,7 @@ unsafe fn pipeline<
                 copy_async_commit();
                 // Without a guard the last tile is copied again after the last tile, which is not read: this is cheaper
                 // than a test.
-                let rows = if DIVIDES || tile + STAGES < tiles { BK } else { 0 };
+                let rows = if GUARDS || tile + STAGES < tiles { BK } else { 0 };
                 feed_a.advance(rows);
                 feed_b.advance(rows);
                 writing = if writing + bytes == STAGES as u32 * bytes { 0 } else { writing + bytes };
