@@ -158,59 +158,28 @@ fn small_products_of_f64() {
     small_products::<f64>();
 }
 
-#[test]
-fn large_tiles_of_f32() {
-    large_products::<f32>("large", [260, 132, 36]);
+macro_rules! tiles {
+    ($($test:ident $t:ident $tile:literal $sizes:expr;)*) => { $(
+        #[test]
+        fn $test() {
+            large_products::<$t>($tile, $sizes);
+        }
+    )* };
 }
-
-#[test]
-fn small_tiles_of_f32() {
-    large_products::<f32>("small", [132, 68, 68]);
-}
-
-#[test]
-fn tiny_tiles_of_f32() {
-    large_products::<f32>("tiny", [68, 72, 68]);
-}
-
-#[test]
-fn short_tiles_of_f32() {
-    large_products::<f32>("short", [36, 68, 132]);
-}
-
-#[test]
-fn mini_tiles_of_f32() {
-    large_products::<f32>("mini", [36, 40, 196]);
-}
-
-#[test]
-fn mini_tiles_of_f64() {
-    large_products::<f64>("mini", [34, 36, 134]);
-}
-
-#[test]
-fn tall_tiles_of_f32() {
-    large_products::<f32>("tall", [68, 36, 132]);
-}
-
-#[test]
-fn tall_tiles_of_f64() {
-    large_products::<f64>("tall", [66, 34, 134]);
-}
-
-#[test]
-fn pair_tiles_of_f32() {
-    large_products::<f32>("pair", [68, 72, 68]);
-}
-
-#[test]
-fn pair_tiles_of_f64() {
-    large_products::<f64>("pair", [34, 36, 70]);
-}
-
-#[test]
-fn single_tiles_of_f32() {
-    large_products::<f32>("single", [36, 40, 68]);
+tiles! {
+    large_tiles_of_f32 f32 "large" [260, 132, 36];
+    small_tiles_of_f32 f32 "small" [132, 68, 68];
+    tiny_tiles_of_f32 f32 "tiny" [68, 72, 68];
+    short_tiles_of_f32 f32 "short" [36, 68, 132];
+    mini_tiles_of_f32 f32 "mini" [36, 40, 196];
+    mini_tiles_of_f64 f64 "mini" [34, 36, 134];
+    tall_tiles_of_f32 f32 "tall" [68, 36, 132];
+    tall_tiles_of_f64 f64 "tall" [66, 34, 134];
+    pair_tiles_of_f32 f32 "pair" [68, 72, 68];
+    pair_tiles_of_f64 f64 "pair" [34, 36, 70];
+    single_tiles_of_f32 f32 "single" [36, 40, 68];
+    large_tiles_of_f64 f64 "large" [132, 130, 36];
+    small_tiles_of_f64 f64 "small" [66, 70, 36];
 }
 
 /// Products whose tiles are divided among blocks: each part has its own place in the factors and among the sums.
@@ -256,16 +225,6 @@ fn whole_and_parts<T: Float>() {
         let blocks = Plan::<T>::batched(&device, sizes, batch, Some(&tile)).expect("a plan").blocks() as usize;
         assert!(tiles < blocks && blocks < 2 * tiles, "{blocks} blocks for {tiles} tiles");
     }
-}
-
-#[test]
-fn large_tiles_of_f64() {
-    large_products::<f64>("large", [132, 130, 36]);
-}
-
-#[test]
-fn small_tiles_of_f64() {
-    large_products::<f64>("small", [66, 70, 36]);
 }
 
 #[test]

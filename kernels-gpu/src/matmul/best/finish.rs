@@ -141,7 +141,7 @@ impl<T: Factor> Parts<T> {
             unroll!(i < TM => {
                 // SAFETY: every part is complete: its block has drawn a ticket before the last one.
                 unsafe { add_row(sums_of::<T, TM, TN>(self.sums, part, i, tid, threads), threads, &mut all[i]) };
-                // ptxas moves no load across it. With all of them in flight it would need more registers than there are.
+                // ptxas moves no load across it. All of them in flight would need more registers than there are.
                 if (i + 1).is_multiple_of(Self::TOGETHER / TN) {
                     // SAFETY: the lanes of a warp belong to the same slice, which has the same parts.
                     unsafe { warp::sync_warp(u32::MAX) };

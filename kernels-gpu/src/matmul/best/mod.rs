@@ -79,7 +79,8 @@ impl Tile {
 macro_rules! tile {
     ($(#[$doc:meta])* $kernel:ident $constant:ident $t:ident:
         $bm:literal $bn:literal $bk:literal, $tm:literal $tn:literal,
-        $stages:literal $slices:literal $threads:literal, $w:literal $any:literal $guards:literal $(, max_registers $most:literal)?) => {
+        $stages:literal $slices:literal $threads:literal, $w:literal $any:literal $guards:literal
+        $(, max_registers $most:literal)?) => {
         $(#[$doc])*
         pub const $constant: Tile = Tile {
             rows: $bm,
@@ -99,8 +100,8 @@ macro_rules! tile {
         /// # Safety
         /// Every product's A has `m * k` elements in `a`, its B `k * n` in `b`, and `c` room for its `m * n`, which
         /// overlap neither those of other products nor `a` and `b`; the tile's threads and shared memory; one block for
-        /// each of the first `whole` tiles of all products, and one per part of `depth` of each other tile; with several
-        /// parts, room in `sums` for each of them, and a ticket per tile that has them, which is 0 and stays so.
+        /// each of the first `whole` tiles of all products, and one per part of `depth` of each other tile; with
+        /// several parts, room in `sums` for each, and a ticket per tile that has them, which is 0 and stays so.
         #[kernel($(max_registers($most),)? for T in [$t], for TURN_A in [false, true], for TURN_B in [false, true])]
         pub unsafe fn $kernel<T: Factor, const TURN_A: bool, const TURN_B: bool>(
             a: &[T],
@@ -159,8 +160,8 @@ tile! {
     matmul_best_pair PAIR f32: 64 64 16, 8 8, 3 1 64, 4 true true
 }
 tile! {
-    /// The f64 kernel for products that fill the device with such tiles. With 245 registers, which ptxas takes by itself,
-    /// its main loop is 6 % slower on an H200.
+    /// The f64 kernel for products that fill the device with such tiles. With 245 registers, which ptxas takes by
+    /// itself, its main loop is 6 % slower on an H200.
     matmul_best_large_double LARGE_DOUBLE f64: 128 128 16, 8 8, 3 1 256, 2 false false, max_registers 240
 }
 tile! {

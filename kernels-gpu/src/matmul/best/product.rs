@@ -32,8 +32,8 @@ const fn parts(steps: usize) -> usize {
 /// by one if the kernel supports `ANY` factors, else without a pipeline.
 ///
 /// A pipeline that `GUARDS` tests that a tile exists before it is copied. Without the test a part needs a depth of more
-/// than `STAGES - 1` tiles, and the last one is copied several times, which is cheaper in long loops; with it the kernel
-/// takes any depth, and does not wait for copies that nothing reads.
+/// than `STAGES - 1` tiles, and the last one is copied several times, which is cheaper in long loops; with it the
+/// kernel takes any depth, and does not wait for copies that nothing reads.
 ///
 /// # Safety
 /// `THREADS` threads, one block per part of each tile of each product, and `STAGES` stages of dynamic shared memory;

@@ -234,8 +234,17 @@ fn launch(first: &Run, larger: &[Larger<'_>], i: usize) -> f64 {
             gains[kind].push((of(other) - of(own)).max(0.0));
         }
         let mean = |gains: &[f64]| gains.iter().sum::<f64>() / gains.len().max(1) as f64;
+        let work = mean(&gains[1]) * (grown[1] - 1.0);
         let of_blocks = if gains[0].is_empty() { of(own) } else { mean(&gains[0]) };
-        of(own) - of_blocks + grown[0] * (of_blocks + mean(&gains[1]) * (grown[1] - 1.0))
+        let line = of(own) - of_blocks + grown[0] * (of_blocks + work);
+        if gains[1].is_empty() || own.blocks >= own.places {
+            return line;
+        }
+        // Where twice the blocks take as long, each has a place of its own, up to the device's. Half as long again may
+        // be the line, with a start.
+        let waves = (own.blocks as f64 * grown[0] / own.places.max(1) as f64).max(1.0);
+        let one_by_one = (2.0 * of_blocks / of(own).max(f64::MIN_POSITIVE)).min(1.0);
+        one_by_one * line + (1.0 - one_by_one) * waves * (of(own) + work)
     };
     let units = if own.is_everywhere { own.busy_us.len() } else { 0 };
     let works = |unit: usize| line(&|launch| launch.busy_us.get(unit).copied().unwrap_or(0.0));
@@ -298,6 +307,14 @@ mod tests {
         let runs: Vec<Run> = sizes(&base, &target).iter().map(|size| of(size)).collect();
         assert!(is_near(time(&target, &runs), of(&target).us));
         assert_eq!(times(&base, &target), 80.0);
+    }
+
+    #[test]
+    fn blocks_that_have_places_of_their_own_take_no_longer() {
+        // 10 and 20 blocks for 100 places, then 40, and 400 in four waves; 1 us for a unit of the second axis.
+        let of = |size: &[u64]| run(size, &[(size[1] as f64, size[0])]);
+        let runs: Vec<Run> = sizes(&[10, 8], &[40, 64]).iter().map(|size| of(size)).collect();
+        assert!(is_near(time(&[40, 64], &runs), 64.0) && is_near(time(&[400, 64], &runs), 256.0));
     }
 
     #[test]
