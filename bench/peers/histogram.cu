@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
     if (channels == 3 && active == 3) return run_channels<3, 3>(request, bins), 0;
     if (channels == 4 && active == 4) return run_channels<4, 4>(request, bins), 0;
     if (channels == 4 && active == 3) return run_channels<4, 3>(request, bins), 0;
-    if (channels > 1) return 0;  // what few images have is not measured
+    if (channels > 1) return 0;  // other numbers of channels have no peer
     if (request.dtype == "u8") return run_histogram<uint8_t, int>(request, bins, 0, (int)bins), 0;
     if (request.dtype == "u32") return run_histogram<uint32_t, uint32_t>(request, bins, 0u, bins), 0;
     if (request.dtype == "f32") return run_histogram<float, float>(request, bins, (float)low, (float)high), 0;

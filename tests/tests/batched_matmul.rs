@@ -122,7 +122,7 @@ fn layouts(sizes: Sizes) -> [Batch; 6] {
     ]
 }
 
-/// Products within a tile, which are computed without the pipeline if the tile does not divide or a factor is turned.
+/// Products within a tile, which are computed without the pipeline if the tile has no guards or a factor is turned.
 fn small_products<T: Float>() {
     let bench = Bench::new(str::to_owned);
     for tile in T::tiles() {
@@ -207,21 +207,25 @@ fn parts_of<T: Float>() {
 /// More tiles than multiprocessors: the first ones have a block each, and the others are divided.
 #[test]
 fn whole_tiles_and_parts() {
-    whole_and_parts::<f32>();
-    whole_and_parts::<f64>();
+    whole_and_parts::<f32>("mini", 700);
+    whole_and_parts::<f64>("mini", 700);
+    // These have no guards: each part has to be deeper than the stages.
+    whole_and_parts::<f32>("small", 416);
+    whole_and_parts::<f64>("large", 416);
 }
 
-fn whole_and_parts<T: Float>() {
+fn whole_and_parts<T: Float>(name: &str, depth: usize) {
     let bench = Bench::new(str::to_owned);
     let device = Device::sim().expect("the simulator");
-    let tile = T::tiles().into_iter().find(|tile| tile.name() == "mini").expect("a tile");
+    let tile = T::tiles().into_iter().find(|tile| tile.name() == name).expect("a tile");
     let many = device.info().multiprocessors as usize;
-    for (count, transposed) in [(many + 3, [false, false]), (many / 2 + 5, [true, true])] {
+    let [rows, columns] = [tile.size().rows, tile.size().columns].map(|side| side as usize);
+    for (count, transposed) in [(many + 3, [false, false]), (many / 2 + 1, [true, true])] {
         // One tile or two.
-        let sizes = sizes(30, if count > many { 32 } else { 37 }, 700, transposed);
+        let sizes = sizes(rows, if count > many { columns } else { columns + 5 }, depth, transposed);
         let batch = Batch::contiguous(count, sizes).expect("it is small");
         bench.require::<T>(sizes, batch, &tile);
-        let tiles = count * sizes.n.div_ceil(32);
+        let tiles = count * sizes.n.div_ceil(columns);
         let blocks = Plan::<T>::batched(&device, sizes, batch, Some(&tile)).expect("a plan").blocks() as usize;
         assert!(tiles < blocks && blocks < 2 * tiles, "{blocks} blocks for {tiles} tiles");
     }

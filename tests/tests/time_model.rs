@@ -209,7 +209,7 @@ const SMALL: u64 = 1 << 22;
 const MEAN_OF_LARGE: f64 = 0.12;
 const WITHIN_OF_LARGE: f64 = 0.95;
 
-/// Families whose rungs are run twice in seconds; `docs/results/h200/2026-11-26-time-model.txt` has the others.
+/// Families whose rungs are run twice in seconds; `docs/results/h200/2026-11-27-time-model.txt` has the others.
 const PREDICTED: [&str; 3] = ["vecadd", "dot", "reduce"];
 /// Its lanes are 16 and 32 elements apart in the runs, in two banks and one of the first-level cache, and 993 at the
 /// large size: predicted at 2.8 times its time.

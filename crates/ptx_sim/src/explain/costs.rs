@@ -79,10 +79,10 @@ pub struct Costs {
     pub store_line_cycles: f64,
     /// Time per line of a store on the whole device, in nanoseconds: 2^26 elements with a stride of 32 take 1.0 ms.
     pub store_line_ns: f64,
-    /// Time of a pair of sectors that is read without the other pair of its line, relative to its bytes: 0.0163 ns for
+    /// Time of a pair of sectors that is read without the other pair of its line, relative to its bytes: 0.0162 ns for
     /// one word of each line, 3.9 TB/s.
     pub lone_read: f64,
-    /// The same for one that is written: 0.0228 ns for one sector of each line; 0.0445 where it is read before.
+    /// The same for one that is written: 0.0230 ns for one sector of each line; 0.0448 where it is read before.
     pub lone_write: f64,
     /// Fraction of the second-level cache that is written back when a kernel starts on a cold cache. Fitted:
     /// sums of 2^20 to 2^24 elements read 3.2 TB/s, larger ones 4.5.

@@ -88,13 +88,11 @@ fn why(cause: Cause, subject: &Subject<'_>, costs: &Costs) -> String {
     match cause {
         Cause::Memory => {
             let (bytes, rate) = (traced.read_bytes + traced.written_bytes, subject.bandwidth(costs));
-            let [read, written] = subject.moves(costs);
-            let moved = read * traced.read_bytes as f64 + written * traced.written_bytes as f64;
-            let pairs = if moved > PAIRS * bytes as f64 {
-                format!(
-                    ", which memory moves in pairs and reads before they are written in part: {:.1} MB",
-                    moved / 1e6
-                )
+            let moved = [traced.read, traced.written, traced.filled].map(|pairs| 64 * (pairs.beside + pairs.lone));
+            let all = moved.iter().sum::<u64>() as f64;
+            let before = if moved[2] > 0 { ", some of which it reads before they are written in part" } else { "" };
+            let pairs = if all > PAIRS * bytes as f64 {
+                format!(" ({:.1} MB as memory moves them, in pairs{before})", all / 1e6)
             } else {
                 String::new()
             };

@@ -40,9 +40,9 @@ impl Page {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pairs {
-    /// Pairs of lines of which both pairs are moved.
+    /// Pairs of sectors whose line's other pair is moved, too.
     pub beside: u64,
-    /// Pairs of lines of which the other pair is not moved.
+    /// Pairs of sectors whose line's other pair is not moved.
     pub lone: u64,
 }
 

@@ -59,7 +59,13 @@ pub(super) fn fastest<'v, T: Real>(
             let most = if divides { MOST.min(room as usize).max(1) } else { 1 };
             for count in 1..=most {
                 let depth = if count == 1 { sizes.k } else { sizes.k.div_ceil(count).next_multiple_of(STEP) };
-                let parts = f64::from(parts(sizes, depth as u32));
+                let parts = parts(sizes, depth as u32);
+                // The last part is the shallowest. A plain loop would take several times as long.
+                let last = sizes.k - (parts as usize - 1) * depth;
+                if parts > 1 && last < tile.size().least_depth as usize {
+                    continue;
+                }
+                let parts = f64::from(parts);
                 let left = left / f64::from(multiprocessors);
                 let work = Work { rounds, deep, left, parts, depth: slowdown * depth as f64 };
                 let time = work.time(tile);
@@ -227,6 +233,23 @@ mod tests {
         assert_eq!(divided(1024), ("small", 0, 1));
         // 162 tiles are a round and 30, which four blocks each compute in a quarter of a round.
         assert_eq!(divided(1152), ("small", 132, 4));
+    }
+
+    #[test]
+    fn every_part_is_deep_enough_for_the_pipeline() {
+        fn all<T: Real>() {
+            for sizes in [[1152, 1152, 256], [1088, 1088, 288], [384, 384, 1216], [1664, 1664, 160]] {
+                let sizes = Sizes { m: sizes[0], n: sizes[1], k: sizes[2], ..Sizes::default() };
+                for tile in &T::tiles() {
+                    let one = fastest(std::iter::once(tile), &sizes, &Batch::SINGLE, 132).expect("a tile");
+                    let parts = parts(&sizes, one.depth) as usize;
+                    let last = sizes.k - (parts - 1) * one.depth as usize;
+                    assert!(parts == 1 || last >= tile.size().least_depth as usize, "{}: {sizes:?}", tile.name());
+                }
+            }
+        }
+        all::<f32>();
+        all::<f64>();
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! transposed. A [`Batch`] of products of one size is one launch.
 //!
 //! - *Error bound*: `K * epsilon * sum of |a| |b|`. A product without terms (`K = 0`) is 0.
-//! - *Determinism*: the same bits on every run on devices for which the same tile and the same parts are chosen.
+//! - *Determinism*: the same bits on every run on devices for which the same tile, parts and number of whole tiles are
+//!   chosen. Where tiles are divided, equal products of a batch may differ in their last bits.
 //! - *Source*: tiles in shared memory and registers as in S. Boehm, "How to Optimize a CUDA Matmul Kernel" (2022), with
 //!   asynchronous copies. The kernels are `kernels_gpu::matmul::best`; products of f32 are rounded as f32, without
 //!   TF32.

@@ -129,7 +129,7 @@ pub(super) unsafe fn finish<const COLUMNS: u32>(
         let mut sum = 0_u32;
         let mut k = 0;
         while k < COLUMNS {
-            // Each lane of a warp starts at a different column of its row, so that they access different banks.
+            // Lanes start at different columns, so that they access different banks (two each, of 16 columns).
             let at = row * COLUMNS + (tid + k) % COLUMNS;
             // SAFETY: the index is that of a counter; the counters no longer change.
             sum += unsafe { counters.add(at as usize).read() };

@@ -75,7 +75,7 @@ impl<T> Division<T> {
     /// The part of this block of a launch of products that are `k` deep, in tiles of `elements`.
     ///
     /// # Safety
-    /// There are `sums` and `tickets` for all tiles that are divided, if there are several parts.
+    /// There are at least `whole` tiles; if there are several parts, `sums` and `tickets` for all tiles but these.
     #[inline(always)]
     pub unsafe fn parts(self, k: u32, block: u32, elements: usize) -> Parts<T> {
         if block < self.whole {

@@ -195,8 +195,8 @@ pub const SINGLE: Tile = Tile {
     least_depth: 1,
 };
 
-/// Multiplies matrices, as the kernels above. `depth`, `whole`, `sums` and `tickets` are not
-/// used.
+/// Multiplies matrices, as the kernels above, but for `depth`, `whole`, `sums` and `tickets`,
+/// which are not used.
 ///
 /// # Safety
 /// As above, with one block per tile of each product.

@@ -36,8 +36,8 @@ const fn parts(steps: usize) -> usize {
 /// kernel takes any depth, and does not wait for copies that nothing reads.
 ///
 /// # Safety
-/// `THREADS` threads, one block per part of each tile of each product, and `STAGES` stages of dynamic shared memory;
-/// the operands of product `i` start at elements `i * steps` of `a`, `b` and `c`; the contract of [`Division`].
+/// `THREADS` threads, a block for each tile or each of its parts, as [`Division::parts`] counts them, and `STAGES` stages
+/// of shared memory; product `i` starts at elements `i * steps` of `a`, `b` and `c`; the contract of that function.
 #[inline(always)]
 pub unsafe fn product<
     T: Factor,

@@ -219,8 +219,8 @@ impl<'a> Larger<'a> {
     }
 }
 
-/// The time of a launch that all runs have: a line, and no less than the unit works that works the longest, where all
-/// multiprocessors have one: fewer blocks would get more of them at the target.
+/// The time of a launch that all runs have: a line, or waves of blocks that have places of their own; and no less than
+/// the busiest unit works, where all multiprocessors have one: fewer blocks would get more of them at the target.
 fn launch(first: &Run, larger: &[Larger<'_>], i: usize) -> f64 {
     let own = &first.launches[i];
     let line = |of: &dyn Fn(&Launch) -> f64| {
