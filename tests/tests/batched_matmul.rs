@@ -210,8 +210,8 @@ fn whole_tiles_and_parts() {
     whole_and_parts::<f32>("mini", 700);
     whole_and_parts::<f64>("mini", 700);
     // These have no guards: each part has to be deeper than the stages.
-    whole_and_parts::<f32>("small", 416);
-    whole_and_parts::<f64>("large", 416);
+    whole_and_parts::<f32>("small", 256);
+    whole_and_parts::<f64>("large", 192);
 }
 
 fn whole_and_parts<T: Float>(name: &str, depth: usize) {

@@ -36,8 +36,8 @@ const fn parts(steps: usize) -> usize {
 /// kernel takes any depth, and does not wait for copies that nothing reads.
 ///
 /// # Safety
-/// `THREADS` threads, a block for each tile or each of its parts, as [`Division::parts`] counts them, and `STAGES` stages
-/// of shared memory; product `i` starts at elements `i * steps` of `a`, `b` and `c`; the contract of that function.
+/// `THREADS` threads, a block for each tile or each of its parts, as [`Division::parts`] counts them, and `STAGES`
+/// stages of shared memory; product `i` starts at `i * steps` of `a`, `b` and `c`; the contract of that function.
 #[inline(always)]
 pub unsafe fn product<
     T: Factor,

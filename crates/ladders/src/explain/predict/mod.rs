@@ -17,8 +17,8 @@
 //!
 //! The smallest run has to fill the device, because blocks on idle multiprocessors cost nothing: a vector is made twice
 //! or four times as long if it does not. Along the rows of a matrix, blocks take no longer than one block while there
-//! are places for them, if twice as many take no longer in the runs. Where blocks have very unequal work, or twice the size
-//! takes less time, two sizes do not describe a third one, and there is no prediction but the reason.
+//! are places for them, if twice as many take no longer in the runs. Where blocks have very unequal work, or twice the
+//! size takes less time, two sizes do not describe a third one, and there is no prediction but the reason.
 
 mod rule;
 
