@@ -75,7 +75,7 @@ impl Real for f32 {
             Tile {
                 name: "small",
                 size: best::SMALL,
-                times: Times { start_alone: 2000.0, turned: 1.1, ..Times::new(43.5, 41.0, 3000.0) },
+                times: Times { start_alone: 2000.0, turned: 1.1, ..Times::new(43.5, 41.0, 2500.0) },
                 kernels: kernels!(matmul_best_small, f32),
             },
             Tile {
