@@ -3,6 +3,7 @@
 
 pub mod asynchronous;
 pub mod cases;
+pub mod checked;
 pub mod explained;
 pub mod fixed_point;
 pub mod group;

@@ -1,21 +1,11 @@
 //! Histograms of interleaved channels on the simulator with every checker on, against a plain count.
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
-use rustwarp::backend::{Checkers, Checks, Choice, Handle, Shape, open};
+use rustwarp::backend::Shape;
 use rustwarp::histogram::{self, Bins, Channels, Letter, Plan};
 use rustwarp::streamed::{self, Settings};
-use rustwarp::{Device, Error, Tuning};
-
-fn sim() -> Device {
-    let (backend, _) = open(Choice::Sim, Checks::On(Checkers::default())).expect("the simulator");
-    Device::new(backend)
-}
-
-/// Fails if the simulator has found a defect since the last call.
-fn require_no_finding(device: &Device, what: &str) {
-    let findings = device.backend().observed().expect("a simulator").findings;
-    assert!(findings.is_empty(), "{what}: {}", findings[0].text);
-}
+use rustwarp::{Error, Tuning};
+use tests::checked::{device as sim, require_no_finding};
 
 /// Bytes in which every channel has values of its own, and all values occur.
 fn bytes(n: usize) -> Vec<u8> {

@@ -8,26 +8,20 @@ use kernels_gpu::operator::{
     launch::{ReduceKernel, ScanByKeyKernel, ScanKernel, SegmentedReduceKernel},
 };
 use kernels_gpu::scan::best;
-use rustwarp::backend::{Checkers, Checks, Choice, Handle, Shape, open};
+use rustwarp::backend::Shape;
 use rustwarp::operators::{Reduce, Scan, ScanByKey, SegmentedReduce, Transform};
 use rustwarp::scan::Kind;
 use rustwarp::{Device, Error, Module, Tuning};
 use test_operators::{Sample, Summary};
+use tests::checked::{self, require_no_finding};
 
 /// Lengths around those of warps and chunks, and a prime above the tiles of values of four bytes and more.
 const LENGTHS: [usize; 9] = [0, 1, 31, 32, 33, 255, 257, 1025, 4099];
 
 /// The simulator with every checker on, and the kernels.
 fn module() -> Module {
-    let (backend, _) = open(Choice::Sim, Checks::On(Checkers::default())).expect("the simulator");
     let image = rustwarp::ptx::find("test-operators", None, None).expect("the PTX: run `cargo xtask build-ptx`");
-    Device::new(backend).load(&image.bytes, "test-operators.ptx").expect("a module")
-}
-
-/// Fails if the simulator has found a defect since the last call.
-fn require_no_finding(device: &Device, what: &str) {
-    let findings = device.backend().observed().expect("a simulator").findings;
-    assert!(findings.is_empty(), "{what}: {}", findings[0].text);
+    checked::device().load(&image.bytes, "test-operators.ptx").expect("a module")
 }
 
 /// Values of a linear congruential generator.

@@ -5,18 +5,12 @@
 
 use kernels_gpu::scan::best::ring::LARGE;
 use kernels_gpu::scan_by_key::best::SMALL;
-use rustwarp::backend::{Checkers, Checks, Choice, Handle, open};
 use rustwarp::element::Element;
 use rustwarp::reduce::{Max, Op, Sum};
 use rustwarp::scan::{Kind, Plan};
 use rustwarp::scan_by_key::{self, Key};
 use rustwarp::{Buffer, Device, Error, Result};
-
-/// The simulator with every checker on.
-fn device() -> Device {
-    let (backend, _) = open(Choice::Sim, Checks::On(Checkers::default())).expect("the simulator");
-    Device::new(backend)
-}
+use tests::checked::{device, require_no_finding};
 
 /// Fails unless scans of values that start on 16 bytes (`false`) and of others (`true`), which return their block and
 /// their result, have the same bits from different kernels, in any order.
@@ -30,8 +24,7 @@ fn same_bits<T: Element>(device: &Device, scan: impl Fn(bool) -> (u64, Vec<T>)) 
     }
     // Each kernel leaves tickets and records as the other one needs them.
     assert!(bytes(&scan(true).1) == bytes(&expected));
-    let findings = device.backend().observed().expect("a simulator").findings;
-    assert!(findings.is_empty(), "{}", findings[0].text);
+    require_no_finding(device, "scans by both kernels");
     expected
 }
 
@@ -189,8 +182,7 @@ fn scans_by_key() {
     let elsewhere = Device::sim().and_then(|other| other.upload(&[1_i32; 5])).expect("memory");
     assert!(matches!(device.inclusive_scan_by_key(&elsewhere, &x), Err(Error::OtherDevice { .. })));
     assert!(matches!(device.exclusive_scan_by_key(&keys, &elsewhere), Err(Error::OtherDevice { .. })));
-    let findings = device.backend().observed().expect("a simulator").findings;
-    assert!(findings.is_empty(), "{}", findings[0].text);
+    require_no_finding(&device, "scans by key that are refused");
     let none = scan_by_key::Plan::<Sum, u32, f32>::new(&device, 0, Kind::Inclusive).expect("a plan");
     assert_eq!(none.depth(), 0);
 }

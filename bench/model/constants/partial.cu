@@ -46,7 +46,7 @@ static void written(const Memory<char>& memory, size_t bytes) {
     Spread line = per_line(memory.size / LINE, [&](int blocks, size_t count) {
         write_parts<BYTES, Word><<<blocks, 256>>>(memory.at, bytes / LINE, count);
     });
-    row("written_line_ns", line, "ns/line", part(BYTES, bytes) + (sizeof(Word) > 4 ? ", 8 bytes a lane" : ""));
+    row("store_line_ns", line, "ns/line", part(BYTES, bytes) + (sizeof(Word) > 4 ? ", 8 bytes a lane" : ""));
 }
 
 template <int BYTES>
@@ -54,7 +54,7 @@ static void read(const Memory<char>& memory, size_t bytes, unsigned* sink) {
     Spread line = per_line(memory.size / LINE, [&](int blocks, size_t count) {
         read_parts<BYTES><<<blocks, 256>>>(memory.at, bytes / LINE, count, sink);
     });
-    row("read_line_ns", line, "ns/line", part(BYTES, bytes));
+    row("lone_read", line, "ns/line", part(BYTES, bytes));
 }
 
 void partial() {

@@ -1,4 +1,4 @@
-// Stores whose lanes write to lines of their own.
+// Stores of one multiprocessor whose lanes write to lines of their own; partial.cu has those of all.
 #include "constants.h"
 
 constexpr size_t LINE = 128;
@@ -18,28 +18,17 @@ __global__ void scatter(char* memory, size_t lines, int rounds, long long* cycle
     }
     __syncthreads();
     long long stop = clock64();
-    if (cycles && threadIdx.x == 0 && blockIdx.x == 0) *cycles = stop - start;
+    if (threadIdx.x == 0) *cycles = stop - start;
 }
 
 void stores() {
-    size_t small = facts.size(8 << 20), large = facts.size(1 << 30);
-    Memory<char> memory(large);
+    size_t bytes = facts.size(8 << 20);
+    Memory<char> memory(bytes);
     for (int warps : {1, 8, 32}) {
         Spread one = per_step(8 * 32 * warps, [&](int rounds, long long* out) {
-            scatter<<<1, warps * 32>>>(memory.at, small / LINE, rounds, out);
+            scatter<<<1, warps * 32>>>(memory.at, bytes / LINE, rounds, out);
         });
         std::string what = "one multiprocessor, " + std::to_string(warps) + " warps, 32 lines a store, 8 MiB";
         row("store_line_cycles", one, "cycles/line", what);
-    }
-    for (size_t bytes : {small, large}) {
-        int blocks = 8 * facts.multiprocessors, rounds = std::max<int>(1, large / LINE / (blocks * 256) / 8);
-        double lines = 8.0 * blocks * 256 * rounds;
-        auto time = [&](int times) {
-            auto run = [&] { scatter<<<blocks, 256>>>(memory.at, bytes / LINE, times * rounds, nullptr); };
-            return between_events(run);
-        };
-        Spread all = repeated([&] { return (time(2) - time(1)) / lines; });
-        std::string what = "all multiprocessors, 32 lines a store, " + std::to_string(bytes >> 20) + " MiB";
-        row("store_line_ns", all, "ns/line", what);
     }
 }

@@ -17,10 +17,8 @@ const WORD: u64 = 4;
 #[derive(Debug)]
 pub(super) struct Footprint {
     pages: HashMap<u64, Page>,
-    /// Bytes of an element of the set.
+    /// Bytes of an element of the set. Sets of sectors keep the first block of each.
     unit: u64,
-    /// Whether pages have blocks.
-    by_block: bool,
 }
 
 /// Elements of a page that are in the set, and the lowest number of a block that accesses each of them.
@@ -31,8 +29,10 @@ struct Page {
 }
 
 impl Page {
-    fn new(by_block: bool) -> Self {
-        Self { bits: [0; PAGE as usize / 64], blocks: by_block.then(|| Box::new([u32::MAX; PAGE as usize])) }
+    /// An empty page of a set whose elements have this size.
+    fn new(unit: u64) -> Self {
+        let blocks = (unit == SECTOR).then(|| Box::new([u32::MAX; PAGE as usize]));
+        Self { bits: [0; PAGE as usize / 64], blocks }
     }
 }
 
@@ -76,12 +76,12 @@ pub(super) struct Written {
 impl Footprint {
     /// An empty set of sectors that keeps the first block of each, in 33 times the memory.
     pub fn by_block() -> Self {
-        Self { pages: HashMap::new(), unit: SECTOR, by_block: true }
+        Self { pages: HashMap::new(), unit: SECTOR }
     }
 
     /// An empty set of words.
     pub fn of_words() -> Self {
-        Self { pages: HashMap::new(), unit: WORD, by_block: false }
+        Self { pages: HashMap::new(), unit: WORD }
     }
 
     /// Adds the elements of an access.
@@ -108,14 +108,15 @@ impl Footprint {
         let block = u32::try_from(block).unwrap_or(u32::MAX);
         let mut element = first;
         while element <= last {
-            let page = self.pages.entry(element / PAGE).or_insert_with(|| Page::new(self.by_block));
+            let page = self.pages.entry(element / PAGE).or_insert_with(|| Page::new(self.unit));
             let end = (element / PAGE * PAGE + PAGE - 1).min(last);
-            for bit in element % PAGE..=end % PAGE {
-                page.bits[(bit / 64) as usize] |= 1 << (bit % 64);
-                if let Some(blocks) = &mut page.blocks {
-                    let least = &mut blocks[bit as usize];
-                    *least = block.min(*least);
-                }
+            let (from, to) = ((element % PAGE) as usize, (end % PAGE) as usize);
+            for (i, bits) in (from / 64..).zip(&mut page.bits[from / 64..=to / 64]) {
+                // The bits of this word that are at `from` or after it, and at `to` or before it.
+                *bits |= u64::MAX << from.saturating_sub(64 * i) & u64::MAX >> (64 * i + 63).saturating_sub(to);
+            }
+            if let Some(blocks) = &mut page.blocks {
+                blocks[from..=to].iter_mut().for_each(|least| *least = block.min(*least));
             }
             element = end + 1;
         }
@@ -174,7 +175,7 @@ impl Footprint {
     /// Computes the union with another set.
     pub fn absorb(&mut self, other: Self) {
         for (number, theirs) in other.pages {
-            let page = self.pages.entry(number).or_insert_with(|| Page::new(self.by_block));
+            let page = self.pages.entry(number).or_insert_with(|| Page::new(self.unit));
             page.bits.iter_mut().zip(theirs.bits).for_each(|(mine, more)| *mine |= more);
             if let (Some(mine), Some(theirs)) = (&mut page.blocks, theirs.blocks) {
                 mine.iter_mut().zip(theirs.iter()).for_each(|(mine, other)| *mine = (*mine).min(*other));

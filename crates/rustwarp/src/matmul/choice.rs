@@ -44,41 +44,52 @@ pub(super) fn fastest<'v, T: Real>(
 ) -> Option<Division<'v, T>> {
     let mut fastest: Option<(f64, Division<'v, T>)> = None;
     for tile in allowed {
-        let best::Tile { rows, columns, divides, .. } = tile.size();
+        let best::Tile { rows, columns, .. } = tile.size();
         let tiles =
             sizes.m.div_ceil(rows as usize) as f64 * sizes.n.div_ceil(columns as usize) as f64 * batch.count as f64;
         let turned = if sizes.transposed[1] { tile.times().turned } else { 1.0 };
         let slowdown = if is_fast(tile, sizes, batch) { turned } else { tile.times().plain };
-        let deep = slowdown * sizes.k as f64;
-        // Either all tiles are divided, or those that are left after as many rounds of whole tiles as there are.
-        let rounds = (tiles / f64::from(multiprocessors)).floor();
-        for rounds in [0.0, rounds].into_iter().take(if divides && rounds > 0.0 { 2 } else { 1 }) {
+        for (rounds, depth) in divisions(tile, sizes, tiles, multiprocessors) {
             let whole = rounds * f64::from(multiprocessors);
-            let left = tiles - whole;
-            let room = MOST_BYTES as f64 / (left * f64::from(rows * columns) * size_of::<T>() as f64);
-            let most = if divides { MOST.min(room as usize).max(1) } else { 1 };
-            for count in 1..=most {
-                let depth = if count == 1 { sizes.k } else { sizes.k.div_ceil(count).next_multiple_of(STEP) };
-                let parts = parts(sizes, depth as u32);
-                // The last part is the shallowest. A plain loop would take several times as long.
-                let last = sizes.k - (parts as usize - 1) * depth;
-                if parts > 1 && last < tile.size().least_depth as usize {
-                    continue;
-                }
-                let parts = f64::from(parts);
-                let left = left / f64::from(multiprocessors);
-                let work = Work { rounds, deep, left, parts, depth: slowdown * depth as f64 };
-                let time = work.time(tile);
-                if fastest.as_ref().is_none_or(|&(least, _)| time < least) {
-                    fastest = Some((time, Division { tile, whole: whole as u32, depth: depth as u32 }));
-                }
-                if depth <= STEP {
-                    break;
-                }
+            let work = Work {
+                rounds,
+                deep: slowdown * sizes.k as f64,
+                left: (tiles - whole) / f64::from(multiprocessors),
+                parts: parts(sizes, depth as u32).into(),
+                depth: slowdown * depth as f64,
+            };
+            let time = work.time(tile);
+            if fastest.as_ref().is_none_or(|&(least, _)| time < least) {
+                fastest = Some((time, Division { tile, whole: whole as u32, depth: depth as u32 }));
             }
         }
     }
     fastest.map(|(_, division)| division)
+}
+
+/// The ways to divide this many tiles: rounds of whole ones, and the depth of the parts of the others. None is divided,
+/// or all are, or those that are left after as many rounds as there are.
+fn divisions<T>(tile: &Tile<T>, sizes: &Sizes, tiles: f64, multiprocessors: u32) -> Vec<(f64, usize)> {
+    let best::Tile { rows, columns, divides, least_depth, .. } = tile.size();
+    let mut divisions = vec![(0.0, sizes.k)];
+    if !divides {
+        return divisions;
+    }
+    let after = |rounds: f64| {
+        let left = tiles - rounds * f64::from(multiprocessors);
+        let room = MOST_BYTES as f64 / (left * f64::from(rows * columns) * size_of::<T>() as f64);
+        let depths = (2..=MOST.min(room as usize).min(sizes.k.div_ceil(STEP)))
+            .map(|count| sizes.k.div_ceil(count).next_multiple_of(STEP));
+        // The last part is the shallowest. A plain loop would take several times as long.
+        let is_deep = |depth: &usize| sizes.k - (sizes.k.div_ceil(*depth) - 1) * depth >= least_depth as usize;
+        depths.filter(is_deep).map(move |depth| (rounds, depth)).collect::<Vec<_>>()
+    };
+    divisions.extend(after(0.0));
+    let rounds = (tiles / f64::from(multiprocessors)).floor();
+    if rounds > 0.0 {
+        divisions.extend(after(rounds));
+    }
+    divisions
 }
 
 /// What the busiest multiprocessor does.
@@ -108,11 +119,11 @@ impl Work {
             join = JOIN[0] + (parts / f64::from(slices)).ceil() * JOIN[1].max(bytes / SUMS_BYTES[0]);
             sums = rounds * bytes / SUMS_BYTES[0] + (rounds - 1.0).max(0.0) * bytes / SUMS_BYTES[1];
         }
+        let first = if whole > 0.0 { deep } else { depth };
         // Several blocks take at least as long as one.
-        let one =
-            if whole > 0.0 { deep * alone + start_alone } else { rounds.min(1.0) * (depth * alone + start_alone) };
+        let one = (whole + rounds).min(1.0) * (first * alone + start_alone);
         let all = if whole + rounds > 1.0 {
-            whole * (deep * among_others + start) + rounds * (depth * among_others + start) + deep.max(depth) * lag
+            (whole * deep + rounds * depth) * among_others + (whole + rounds) * start + first * lag
         } else {
             0.0
         };

@@ -105,29 +105,13 @@ impl Real for f32 {
             Tile {
                 name: "pair",
                 size: best::PAIR,
-                times: Times {
-                    alone: 54.0,
-                    among_others: 22.6,
-                    start_alone: 2000.0,
-                    start: 430.0,
-                    lag: 27.0,
-                    turned: 1.0,
-                    plain: 2.0,
-                },
+                times: Times { start_alone: 2000.0, lag: 27.0, plain: 2.0, ..Times::new(54.0, 22.6, 430.0) },
                 kernels: kernels!(matmul_best_pair, f32),
             },
             Tile {
                 name: "single",
                 size: best::SINGLE,
-                times: Times {
-                    alone: 53.0,
-                    among_others: 13.3,
-                    start_alone: 300.0,
-                    start: 50.0,
-                    lag: 0.0,
-                    turned: 1.0,
-                    plain: 2.0,
-                },
+                times: Times { start_alone: 300.0, plain: 2.0, ..Times::new(53.0, 13.3, 50.0) },
                 kernels: kernels!(matmul_best_single, f32),
             },
         ]
@@ -155,15 +139,7 @@ impl Real for f64 {
             Tile {
                 name: "pair",
                 size: best::PAIR_DOUBLE,
-                times: Times {
-                    alone: 30.7,
-                    among_others: 14.0,
-                    start_alone: 1000.0,
-                    start: 330.0,
-                    lag: 0.0,
-                    turned: 1.0,
-                    plain: 2.0,
-                },
+                times: Times { start_alone: 1000.0, plain: 2.0, ..Times::new(30.7, 14.0, 330.0) },
                 kernels: kernels!(matmul_best_pair_double, f64),
             },
         ]

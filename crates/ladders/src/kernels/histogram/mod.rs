@@ -223,6 +223,8 @@ fn sizes() -> Vec<Case> {
     let n = |power: u32| Case::new(&[1 << power]);
     // As many pixels as four channels have, whose sizes are whole pixels for the library that is measured beside it.
     let rgb = |power: u32| Case::new(&[3 << power]).with("channels", "3").only(&[U8]);
+    let rgba = |power: u32| n(power).with("channels", "4").only(&[U8]);
+    let rgbx = |power: u32| rgba(power).with("active", "3");
     vec![
         n(22),
         n(24),
@@ -233,14 +235,14 @@ fn sizes() -> Vec<Case> {
         rgb(22),
         rgb(26),
         rgb(26).with("skew", "90"),
-        n(22).with("channels", "4").only(&[U8]),
-        n(24).with("channels", "4").only(&[U8]),
-        n(28).with("channels", "4").only(&[U8]),
-        n(28).with("channels", "4").with("skew", "90").only(&[U8]),
-        n(22).with("channels", "4").with("active", "3").only(&[U8]),
-        n(24).with("channels", "4").with("active", "3").only(&[U8]),
-        n(28).with("channels", "4").with("active", "3").only(&[U8]),
-        n(28).with("channels", "4").with("active", "3").with("skew", "90").only(&[U8]),
+        rgba(22),
+        rgba(24),
+        rgba(28),
+        rgba(28).with("skew", "90"),
+        rgbx(22),
+        rgbx(24),
+        rgbx(28),
+        rgbx(28).with("skew", "90"),
         n(28).with("bins", "1024").only(&[U32, F32, F64]),
         n(28).with("bins", "65536").only(&[U32]),
         n(28).with("bins", "2^20").only(&[U32]),
