@@ -61,3 +61,5 @@ pub mod transpose;
 mod unroll;
 #[cfg(feature = "ladders")]
 pub mod vecadd;
+#[cfg(feature = "ladders")]
+pub mod wgmma;

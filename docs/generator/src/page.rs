@@ -283,7 +283,7 @@ fn published(rows: &Rows) -> String {
     text + &table_row(&cells)
 }
 
-/// Every size of `best` beside the library's.
+/// Every size of the last rung beside the library's.
 fn measured(family: &Family, rows: &Rows) -> Result<String> {
     let best = (family.variants)().last().map_or("", |variant| variant.name);
     let mut text = String::new();
@@ -296,8 +296,7 @@ fn measured(family: &Family, rows: &Rows) -> Result<String> {
         let same = |other: &&Row| is_peer(family, other) && (other.subject(), other.size()) == key;
         for peer in rows.measured.iter().filter(same) {
             if seen.is_empty() {
-                text +=
-                    &table_row(&["", "size", "best", "rate", "library", "", "its time over ours"].map(str::to_owned));
+                text += &table_row(&["", "size", best, "rate", "library", "", "its time over ours"].map(str::to_owned));
                 text += "|---|---|---|---|---|---|---|\n";
             }
             let rate = row.rate().map_or("-".into(), |rate| format!("{} {}", rate_text(rate.1), rate.0));

@@ -4,7 +4,7 @@
 use crate::page::{is_peer, table_row, us};
 use crate::results::{self, Row};
 use anyhow::{Context, Result};
-use ladders::kernels::{FAMILIES, Family};
+use ladders::kernels::{BEST, FAMILIES, Family};
 
 /// Path of the file from the root of the workspace.
 pub const PATH: &str = "README.md";
@@ -130,7 +130,9 @@ fn families(rows: &[Row]) -> String {
     let header = ["family", "library", "its time over ours", "at"].map(str::to_owned);
     let mut lines = Vec::new();
     for family in FAMILIES {
-        let best = (family.variants)().last().map_or("", |variant| variant.name);
+        let Some(best) = (family.variants)().last().map(|variant| variant.name).filter(|name| *name == BEST) else {
+            continue;
+        };
         let ours: Vec<_> = rows.iter().filter(|row| row.family == family.name && row.variant == best).collect();
         let peers: Vec<_> = rows.iter().filter(|row| row.family == family.name && is_peer(family, row)).collect();
         let mut subjects: Vec<_> = peers.iter().map(|row| (&row.op, &row.dtype, &row.variant)).collect();

@@ -67,6 +67,30 @@ impl TensorMap {
         }
     }
 
+    /// Like [`TensorMap::copy_in`], to the same address in every block of the cluster whose bit is set in `blocks`;
+    /// each block's barrier at that address counts the bytes.
+    ///
+    /// # Safety
+    /// As for [`TensorMap::copy_in`], in each of these blocks, none of which has ended.
+    #[gpu_only]
+    pub unsafe fn copy_in_to_blocks(
+        self,
+        to: SharedAddress,
+        [column, row, matrix]: [u32; 3],
+        barrier: Mbarrier,
+        blocks: u16,
+    ) {
+        // SAFETY: the caller upholds this function's contract.
+        unsafe {
+            core::arch::asm!(
+                "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \
+                 [{to}], [{map}, {{{column}, {row}, {matrix}}}], [{barrier}], {blocks};",
+                to = in(reg32) to.0, map = in(reg64) self.address, column = in(reg32) column, row = in(reg32) row,
+                matrix = in(reg32) matrix, barrier = in(reg32) barrier.address().0, blocks = in(reg16) blocks,
+                options(nostack, preserves_flags));
+        }
+    }
+
     /// Starts the copy of a box from shared memory to this matrix, where its first element comes to this column and
     /// row, as a group of its own: see [`wait_copies_read`].
     ///

@@ -39,6 +39,7 @@ pub mod threads;
 pub mod transpose;
 mod variant;
 pub mod vecadd;
+pub mod wgmma;
 
 pub use block::BlockRule;
 pub use demand::Demand;
@@ -71,6 +72,7 @@ pub const FAMILIES: &[Family] = &[
     matvec::FAMILY,
     matmul::FAMILY,
     mma::FAMILY,
+    wgmma::FAMILY,
     tensor::FAMILY,
     conv1d::FAMILY,
     conv2d::FAMILY,

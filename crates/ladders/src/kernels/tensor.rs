@@ -116,7 +116,7 @@ impl Ladder for Tensor {
     }
 
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Factors<'j, f32>> {
-        require_warpgroups(job)?;
+        require_warpgroups(job, FAMILY.name)?;
         upload::<f32, f32>(job)
     }
 
@@ -170,7 +170,7 @@ impl<T: Factor<O>, O: Scalar> Ladder for Mixed<T, O> {
     }
 
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Factors<'j, T>> {
-        require_warpgroups(job)?;
+        require_warpgroups(job, FAMILY.name)?;
         upload::<T, O>(job)
     }
 
@@ -237,13 +237,13 @@ pub(super) fn additions<T: Scalar>(k: usize) -> u64 {
     }
 }
 
-/// Refuses devices without the kernels.
-fn require_warpgroups(job: &Job<'_>) -> Result<()> {
+/// Refuses devices without the kernels of this family.
+pub(super) fn require_warpgroups(job: &Job<'_>, family: &str) -> Result<()> {
     if library::supports(job.device.info()) {
         return Ok(());
     }
     Err(Error::Usage(format!(
-        "the kernels of `tensor` need a GPU of compute capability 9.0, and {} is none: use `mma`, `matmul`, or the \
+        "the kernels of `{family}` need a GPU of compute capability 9.0, and {} is none: use `mma`, `matmul`, or the \
          simulator",
         job.device.info().name
     )))

@@ -20,6 +20,6 @@ mod precision;
 mod ring;
 pub(crate) mod store;
 
-pub(crate) use accumulator::Sum;
-pub use precision::{Bf16, E4m3, F16, Precision, S8, Tf32};
+pub use accumulator::{Accumulator, Sum};
+pub use precision::{Bf16, E4m3, F16, Multiply, Precision, S8, Tf32};
 pub use ring::{COPY_ROWS, ROW, ROWS, lines};

@@ -25,8 +25,8 @@ pub const A_SHARED: u32 = 256;
 /// Bit of `how`: all products have the same second factor.
 pub const B_SHARED: u32 = 512;
 
-/// Rows of tiles that are computed together.
-const GROUP: u32 = 16;
+/// Rows of the region whose tiles are computed together.
+const REGION: u32 = 2048;
 
 /// The matrices and their sizes.
 #[derive(Clone, Copy)]
@@ -167,9 +167,10 @@ impl Product {
 #[inline(always)]
 pub fn place(index: u32, [down, across]: [u32; 2], [rows, columns]: [u32; 2]) -> [u32; 2] {
     // There is no tile to place if there is none across; without `max` the compiler would keep panics.
-    let group = (GROUP * across).max(1);
-    let first = index / group * GROUP;
-    let left = (down - first).min(GROUP);
+    let high = REGION / rows;
+    let group = (high * across).max(1);
+    let first = index / group * high;
+    let left = (down - first).min(high);
     let height = left.max(1);
     let within = index % group;
     [(first + within % height) * rows, within / height * columns]

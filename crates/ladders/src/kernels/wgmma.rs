@@ -1,0 +1,226 @@
+//! Matrix product by warpgroups, on GPUs of compute capability 9.0: bf16 and f16, A and B also stored transposed.
+//!
+//! Operands, results and error bounds are those of [`tensor`](super::tensor), whose `best` is the rung to use.
+
+use super::ladder::{Chosen, Ladder, Run, Rung};
+use super::matmul::{TRANSPOSE_A, TRANSPOSE_B, for_kernels, oracle, problem_of};
+use super::plan::Plan;
+use super::tensor::{Factors, additions, require_warpgroups, rung, upload};
+use super::{Case, Entry, Family, Job, Operand, Oracle, Problem, Resolved, Work};
+use crate::error::{Error, Result};
+use cuda_std::launch::{Call, Ptr, PtrMut};
+use cuda_std::memory::TensorMap;
+use kernels_gpu::wgmma::{BOX, Bf16, DEPTH, F16, ROWS, copied, persistent, producer, tma};
+use rustwarp::backend::{Buffer, Shape, TensorLayout};
+use rustwarp::element::{Dtype, Scalar};
+use rustwarp::matmul::Sizes;
+use rustwarp::mixed_matmul::Factor;
+use rustwarp::require_grid;
+use std::marker::PhantomData;
+
+/// The family.
+pub const FAMILY: Family = Family {
+    name: "wgmma",
+    idea: "C = A * B by warpgroups, of bf16 and f16: how the factors come to the tensor cores of sm_90",
+    operands: &[Operand::of_elements("a"), Operand::of_elements("b")],
+    ops: &[],
+    dtypes: &[Dtype::Bf16, Dtype::F16],
+    only: &[],
+    settings: &[TRANSPOSE_A.listed(), TRANSPOSE_B.listed()],
+    variants: || FAMILY.merge(|_, dtype| resolve(dtype)),
+    cases,
+    sizes: super::tensor::sizes,
+    of_vectors: false,
+    generate: super::matmul::FAMILY.generate,
+    resolve: |problem| resolve(problem.dtype),
+    specials: false,
+    limits: super::matmul::FAMILY.limits,
+    peer: super::matmul::FAMILY.peer,
+};
+
+fn resolve(dtype: Dtype) -> Result<Resolved> {
+    match dtype {
+        Dtype::Bf16 => Ok(Resolved::of::<Warpgroups<half::bf16>>()),
+        Dtype::F16 => Ok(Resolved::of::<Warpgroups<half::f16>>()),
+        _ => Err(FAMILY.no_kernel(dtype)),
+    }
+}
+
+/// The family for factors of a type.
+struct Warpgroups<T>(PhantomData<T>);
+
+/// A launcher of a kernel that reads factors: A, B, C and their sizes.
+type Reads = for<'a> fn(Ptr<'a, u16>, Ptr<'a, u16>, PtrMut<'a, u16>, u32, u32, u32) -> Call<'a>;
+
+/// A launcher of a kernel that takes maps of the factors, too, and whether there are any.
+type Maps =
+    for<'a> fn(TensorMap, TensorMap, Ptr<'a, u16>, Ptr<'a, u16>, PtrMut<'a, u16>, u32, u32, u32, u32) -> Call<'a>;
+
+/// Launchers for each storage order: number 2 if A is transposed, and 1 more if B is not.
+#[derive(Clone, Copy)]
+enum Launchers {
+    Reads([Reads; 4]),
+    Maps([Maps; 4]),
+}
+
+/// A rung's launchers and the shape of its launches.
+struct Kernel {
+    launchers: Launchers,
+    /// Columns of a tile.
+    columns: u32,
+    shared: u32,
+    /// Blocks of a cluster, for a rung whose blocks stay; 0 for a block per tile.
+    cluster: u32,
+}
+
+/// Types of factors with their launchers.
+trait Rungs {
+    /// Those of the rungs, in order.
+    const LAUNCHERS: [Launchers; 4];
+}
+
+macro_rules! rungs {
+    ($($t:ty: $precision:ident;)*) => { $(
+        impl Rungs for $t {
+            const LAUNCHERS: [Launchers; 4] = [
+                rungs!(Reads copied::wgmma_copied $precision),
+                rungs!(Maps tma::wgmma_tma $precision),
+                rungs!(Maps producer::wgmma_producer $precision),
+                rungs!(Maps persistent::wgmma_persistent $precision),
+            ];
+        }
+    )* };
+    ($kind:ident $module:ident :: $kernel:ident $precision:ident) => {
+        Launchers::$kind([
+            $module::$kernel::<$precision, false, false>,
+            $module::$kernel::<$precision, false, true>,
+            $module::$kernel::<$precision, true, false>,
+            $module::$kernel::<$precision, true, true>,
+        ])
+    };
+}
+rungs! { half::bf16: Bf16; half::f16: F16; }
+
+impl<T: Factor<T> + Scalar + Rungs> Ladder for Warpgroups<T> {
+    const FAMILY: &'static str = FAMILY.name;
+    type Kernel = Kernel;
+    type Operands<'j> = Factors<'j, T>;
+
+    fn rungs() -> Vec<Rung<Kernel>> {
+        let [of_copied, of_tma, of_producer, of_persistent] = T::LAUNCHERS;
+        let kernel = |launchers, columns, shared, cluster| Kernel { launchers, columns, shared, cluster };
+        vec![
+            rung("copied", copied::IDEA, &[copied::BLOCK], kernel(of_copied, copied::COLUMNS, copied::SHARED, 0)),
+            rung("tma", tma::IDEA, &[tma::BLOCK], kernel(of_tma, tma::COLUMNS, tma::SHARED, 0)),
+            rung(
+                "producer",
+                producer::IDEA,
+                &[producer::BLOCK],
+                kernel(of_producer, producer::COLUMNS, producer::SHARED, 0),
+            ),
+            rung(
+                "persistent",
+                persistent::IDEA,
+                &[persistent::BLOCK],
+                kernel(of_persistent, persistent::COLUMNS, persistent::SHARED, persistent::CLUSTER),
+            ),
+        ]
+    }
+
+    fn entries(rung: &Rung<Kernel>) -> Vec<Entry> {
+        match rung.kernel.launchers {
+            Launchers::Reads(launchers) => launchers.map(Entry::of).into(),
+            Launchers::Maps(launchers) => launchers.map(Entry::of).into(),
+        }
+    }
+
+    fn refusal(rung: &Rung<Kernel>, problem: Problem<'_>) -> Option<String> {
+        let Launchers::Maps(_) = rung.kernel.launchers else { return None };
+        let rows =
+            |input: &rustwarp::tensor::Tensor| input.len() > 0 && input.shape().last().is_some_and(|n| n % 8 == 0);
+        (!problem.inputs.iter().all(rows)).then(|| {
+            "takes factors with rows of multiples of 16 bytes, as tensor maps do (`best` of `tensor` copies others)"
+                .to_owned()
+        })
+    }
+
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        oracle::oracle::<T, T>(problem, problem_of(&problem)?)
+    }
+
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel>]) -> Result<Factors<'j, T>> {
+        require_warpgroups(job, FAMILY.name)?;
+        upload::<T, T>(job)
+    }
+
+    fn work(factors: &Factors<'_, T>) -> Work {
+        factors.work
+    }
+
+    fn prepare(factors: &Factors<'_, T>, rung: &Chosen<'_, Kernel>, run: Run<'_>) -> Result<()> {
+        rung.require_no_grid()?;
+        let Factors { ref a, ref b, products, .. } = *factors;
+        let sizes = products.single()?;
+        let (result, output) = (products.result(), rung.uninit::<T>(products.elements()?, "c")?);
+        let [m, n, k] = for_kernels(&sizes)?;
+        // The kernels count the depth in 32 bits, some stages ahead.
+        if k > u32::MAX - 8 * DEPTH {
+            return Err(Error::Usage(format!("`{}` takes sums of up to 2^32 - 513 products, not {k}", rung.name)));
+        }
+        let Kernel { launchers, columns, shared, cluster } = *rung.kernel;
+        let tiles = u64::from(m.div_ceil(ROWS)) * u64::from(n.div_ceil(columns));
+        let mut grid = require_grid(tiles, &format!("a product of {m}x{n}"), "multiply in parts")?;
+        if cluster > 0 {
+            grid = grid.min(rung.device.info().multiprocessors).next_multiple_of(cluster);
+        }
+        let order = usize::from(sizes.transposed[0]) * 2 + usize::from(!sizes.transposed[1]);
+        // SAFETY: the buffers live as long as the plan, and their elements have 16 bits.
+        let (on_a, on_b, out) =
+            unsafe { (Ptr::new(a.address()), Ptr::new(b.address()), PtrMut::new(output.address())) };
+        let call = match launchers {
+            Launchers::Reads(launchers) => launchers[order](on_a, on_b, out, m, n, k),
+            Launchers::Maps(launchers) => {
+                let mapped = [a, b].iter().all(|factor| factor.address().is_multiple_of(16));
+                let [of_a, of_b] = stored(&sizes);
+                let maps =
+                    if mapped { [map(rung, a, of_a)?, map(rung, b, of_b)?] } else { [TensorMap::new([0; 16]); 2] };
+                launchers[order](maps[0], maps[1], on_a, on_b, out, m, n, k, mapped.into())
+            }
+        };
+        let shape = Shape::linear(grid, rung.block).with_shared(shared);
+        // SAFETY: the kernel's own launcher made the call, with matrices of these sizes, the block for which the kernel
+        // is compiled, its shared memory, and a block per tile, or a multiple of the cluster.
+        let plan = unsafe { Plan::of(call, shape, &output, &result) };
+        run(plan.with_depth(additions::<T>(sizes.k)))
+    }
+}
+
+/// Those of `tensor`, and small ones with rows that tensor maps take.
+fn cases() -> Vec<Case> {
+    let mut cases = super::tensor::cases();
+    cases.extend([Case::new(&[8, 8, 16]), Case::new(&[16, 16, 24])]);
+    cases
+}
+
+/// Rows and columns of both factors, as they are stored.
+fn stored(&Sizes { m, n, k, transposed: [a, b] }: &Sizes) -> [[usize; 2]; 2] {
+    [if a { [k, m] } else { [m, k] }, if b { [n, k] } else { [k, n] }]
+}
+
+/// The map of a matrix.
+///
+/// # Errors
+/// Those of the device.
+fn map<T: Scalar>(rung: &Chosen<'_, Kernel>, matrix: &Buffer<'_, T>, [rows, columns]: [usize; 2]) -> Result<TensorMap> {
+    let row = (columns * size_of::<T>()) as u64;
+    let layout = TensorLayout {
+        dtype: T::DTYPE,
+        address: matrix.address(),
+        sizes: [columns as u64, rows as u64, 1],
+        // The distance to a next matrix means nothing, but has to be allowed.
+        strides: [row, row],
+        block: BOX,
+        swizzle: 128,
+    };
+    Ok(rung.device.tensor_map(&layout)?)
+}

@@ -1,0 +1,140 @@
+//! A third warpgroup copies, one thread of it, and shares nothing with those that multiply but the barriers of the
+//! ring: each says for itself when it has read a stage, and neither waits for the other.
+//!
+//! The warpgroup that copies gives its registers to the others (`setmaxnreg`). They have room for the sums of 256
+//! columns then: an element that was copied is a factor of 171 products on average, against 128 with 128 columns.
+
+use super::copies::{Source, fill};
+use super::panels::LINES;
+use super::plain::plain;
+use super::ring;
+use super::sums::{add, store};
+use super::{Bf16, DEPTH, F16, ROWS, warpgroup};
+use crate::matmul::tile_of_block;
+use crate::position::Position;
+use crate::tensor::mixed::{Accumulator, Multiply};
+use cuda_std::memory::{SharedAddress, TensorMap};
+use cuda_std::prelude::*;
+use cuda_std::shared::dynamic_shared_mem;
+use cuda_std::warpgroup::{grow_registers, shrink_registers, wait_but};
+
+/// The idea in one line.
+pub const IDEA: &str = "a warpgroup that only copies gives its registers to two that multiply tiles twice as wide";
+
+/// Warpgroups that multiply.
+const WARPGROUPS: u32 = 2;
+
+/// Threads per block.
+pub const BLOCK: u32 = (WARPGROUPS + 1) * 128;
+
+/// Columns of a block's tile.
+pub const COLUMNS: u32 = 256;
+
+/// Stages: as many as a multiprocessor has room for.
+const STAGES: u32 = 4;
+
+type Ring = ring::Ring<COLUMNS, STAGES>;
+
+/// Bytes of dynamic shared memory.
+pub const SHARED: u32 = Ring::SHARED;
+
+/// Multiplies two matrices, as [`wgmma_tma`](super::tma::wgmma_tma) does.
+///
+/// # Safety
+/// That of [`wgmma_tma`](super::tma::wgmma_tma), with the constants of this module.
+#[kernel(for P in [F16, Bf16], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 1))]
+pub unsafe fn wgmma_producer<P: Multiply<128>, const A: bool, const B: bool>(
+    a_map: TensorMap,
+    b_map: TensorMap,
+    a: *const u16,
+    b: *const u16,
+    c: *mut u16,
+    m: u32,
+    n: u32,
+    k: u32,
+    mapped: u32,
+) {
+    if !cfg!(target_feature = "sm_90") || mapped == 0 {
+        // SAFETY: this kernel has the same contract.
+        unsafe { plain::<P, A, B>([a, b], c, [m, n, k]) };
+        return;
+    }
+    // SAFETY: the launch has the shared memory.
+    let ring = unsafe { Ring::at(SharedAddress::of(dynamic_shared_mem::<u8>())) };
+    let [row, column] = tile_of_block(n, COLUMNS).map(|tile| tile as u32);
+    let [row, column] = [row * ROWS, column * COLUMNS];
+    if thread::thread_idx_x() == 0 {
+        // SAFETY: one thread initialises.
+        unsafe { ring.init(WARPGROUPS) };
+    }
+    thread::sync_threads(); // the ring's barriers are initialised
+    // SAFETY: the whole warp is here.
+    let warpgroup = unsafe { warpgroup() };
+    // SAFETY: the whole warpgroup is on either way; by contract there is room for the product.
+    unsafe {
+        if warpgroup == 0 {
+            shrink_registers::<40>();
+            if thread::thread_idx_x() == 0 {
+                copy(ring, (Source::<A>(a_map), Source::<B>(b_map)), [row, column], k);
+            }
+        } else {
+            grow_registers::<232>();
+            let sums = multiply::<P, A, B>(ring, k, warpgroup - 1);
+            store::<P, P::Sums>(&sums, c, [m, n], [row + (warpgroup - 1) * LINES, column]);
+        }
+    }
+}
+
+/// Fills the ring with all stages of the tile.
+///
+/// # Safety
+/// One thread of the block calls it.
+#[inline(always)]
+unsafe fn copy<const A: bool, const B: bool>(
+    ring: Ring,
+    factors: (Source<A>, Source<B>),
+    [row, column]: [u32; 2],
+    k: u32,
+) {
+    let mut position = Position::FIRST;
+    let mut at = 0;
+    while at < k {
+        let stage = position.stage;
+        // SAFETY: after the wait, which the first round passes at once, no warpgroup reads the stage any more.
+        unsafe {
+            ring.empty(stage).wait(position.parity ^ 1);
+            fill::<A, B, COLUMNS>(ring.stage(stage), factors, [row, column, at], ring.full(stage));
+        }
+        position.advance(STAGES);
+        at += DEPTH;
+    }
+}
+
+/// Multiplies 64 rows of the tile. A stage is released when the products of the next have started, so that the tensor
+/// cores do not wait for the threads.
+///
+/// # Safety
+/// The whole warpgroup calls it.
+#[inline(always)]
+unsafe fn multiply<P: Multiply<128>, const A: bool, const B: bool>(ring: Ring, k: u32, warpgroup: u32) -> P::Sums {
+    let mut sums = P::Sums::zero();
+    let mut position = Position::FIRST;
+    let mut at = 0;
+    while at < k {
+        // SAFETY: the whole warpgroup is here, the stage is full after the wait, and one thread releases the stage
+        // before, whose products have been waited for.
+        unsafe {
+            ring.full(position.stage).wait(position.parity);
+            add::<P, 128, A, B>(&mut sums, ring.stage(position.stage), warpgroup);
+            wait_but::<1>();
+            if at > 0 && thread::thread_idx_x().is_multiple_of(128) {
+                ring.empty(position.previous(STAGES)).arrive();
+            }
+        }
+        position.advance(STAGES);
+        at += DEPTH;
+    }
+    // SAFETY: the whole warpgroup is here.
+    unsafe { sums.wait() };
+    sums
+}
