@@ -37,7 +37,7 @@ const UNIT: u32 = 8;
 ///
 /// # Safety
 /// [`BLOCK`] threads, [`SHARED`] bytes of dynamic shared memory, one block per tile of [`ROWS`] by [`COLUMNS`]; `a` has
-/// `m * k` elements, `b` `k * n`, and `c` room for `m * n`, which overlaps neither.
+/// `m * k` elements, `b` `k * n`, and `c` room for `m * n`, which overlaps neither; `k` is at most `u32::MAX - DEPTH`.
 #[kernel(for P in [F16, Bf16], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 2))]
 pub unsafe fn wgmma_copied<P: Multiply<64>, const A: bool, const B: bool>(
     a: *const u16,

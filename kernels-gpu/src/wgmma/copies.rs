@@ -20,7 +20,7 @@ impl<const ACROSS: bool> Source<ACROSS> {
     /// Starts the copy of the panel of the lines from `line` on, with the depth from `k` on.
     ///
     /// # Safety
-    /// As for [`TensorMap::copy_in`]; the map has boxes of [`BOX`].
+    /// As for [`TensorMap::copy_in`]; the map has boxes of [`BOX`] and swizzles of 128 bytes.
     #[inline(always)]
     pub unsafe fn copy(self, to: SharedAddress, [line, k]: [u32; 2], full: Mbarrier) {
         // SAFETY: the caller upholds this function's contract.
@@ -30,7 +30,7 @@ impl<const ACROSS: bool> Source<ACROSS> {
     /// [`Source::copy`] to the same address in every block of the cluster whose bit is set in `blocks`.
     ///
     /// # Safety
-    /// As for [`TensorMap::copy_in_to_blocks`]; the map has boxes of [`BOX`].
+    /// As for [`TensorMap::copy_in_to_blocks`]; the map has boxes of [`BOX`] and swizzles of 128 bytes.
     #[inline(always)]
     pub unsafe fn copy_to_blocks(self, to: SharedAddress, [line, k]: [u32; 2], full: Mbarrier, blocks: u16) {
         // SAFETY: the caller upholds this function's contract.
@@ -42,8 +42,8 @@ impl<const ACROSS: bool> Source<ACROSS> {
 /// the depth from `k` on.
 ///
 /// # Safety
-/// One thread calls it. No thread reads the stage, nor will until it has waited for `full`; the maps have boxes of
-/// [`BOX`].
+/// One thread calls it, and nothing has arrived at `full` in its phase. No thread reads the stage, nor will until it
+/// has waited for `full`; the maps have boxes of [`BOX`] and swizzles of 128 bytes.
 #[inline(always)]
 pub unsafe fn fill<const A: bool, const B: bool, const COLUMNS: u32>(
     stage: Stage,

@@ -25,7 +25,8 @@
 //! Sources: NVIDIA, "Parallel Thread Execution" (wgmma, tensor maps, mbarrier); NVIDIA CUTLASS and P. Shah's fast.cu
 //! (warpgroups that copy and that multiply, multicast in clusters).
 //!
-//! PTX for other GPUs multiplies element by element.
+//! Tensor maps take rows of multiples of 16 bytes only, and so do the rungs that use them. PTX for other GPUs
+//! multiplies element by element.
 //!
 //! Every rung adds the products of an element in the order of the depth, so the result has the same bits in every run
 //! on one kind of device.

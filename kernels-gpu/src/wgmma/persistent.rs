@@ -206,4 +206,7 @@ unsafe fn multiply<P: Multiply<128>, const A: bool, const B: bool>(
         unsafe { store::<P, P::Sums>(&sums, c, [m, n], [row + warpgroup * LINES, column]) };
         tile += thread::grid_dim_x() / CLUSTER;
     }
+    // The barrier that follows takes whole warps.
+    // SAFETY: the whole warp is here.
+    unsafe { warp::sync_warp(warp::ALL) };
 }

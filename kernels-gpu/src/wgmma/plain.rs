@@ -6,7 +6,8 @@ use cuda_std::prelude::*;
 /// Multiplies two matrices, of which the first is stored transposed if `A`, and the second is not if `B`.
 ///
 /// # Safety
-/// `a` has `m * k` elements, `b` `k * n`, and `c` room for `m * n`; the grid's other threads call it, too.
+/// `a` has `m * k` elements, `b` `k * n`, and `c` room for `m * n`, which nothing else accesses; all threads of the
+/// grid call it.
 #[inline(always)]
 pub unsafe fn plain<P: Precision, const A: bool, const B: bool>(
     [a, b]: [*const u16; 2],

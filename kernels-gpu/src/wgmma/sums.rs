@@ -30,7 +30,8 @@ pub unsafe fn add<P: Multiply<R>, const R: usize, const A: bool, const B: bool>(
 /// half a sector, of each of eight rows: the way through shared memory that `tensor`'s `best` takes is faster.
 ///
 /// # Safety
-/// The whole warpgroup calls it; `c` has room for the `m * n` elements of the product.
+/// The whole warpgroup calls it; `c` has room for the `m * n` elements of the product, of which nothing else accesses
+/// these.
 #[inline(always)]
 pub unsafe fn store<P: Precision, S: Accumulator<Sum = P::Sum>>(
     sums: &S,

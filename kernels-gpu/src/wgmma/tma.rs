@@ -42,7 +42,8 @@ pub const SHARED: u32 = Ring::SHARED;
 /// # Safety
 /// [`BLOCK`] threads, [`SHARED`] bytes of dynamic shared memory, one block per tile of [`ROWS`] by [`COLUMNS`]; the
 /// maps describe the factors, as they are stored, with boxes of [`BOX`](super::BOX) and swizzles of 128 bytes, if
-/// `mapped` is not 0; `a` has `m * k` elements, `b` `k * n`, and `c` room for `m * n`, which overlaps neither.
+/// `mapped` is not 0, and the sizes are then below 2^31 - 512; `a` has `m * k` elements, `b` `k * n`, and `c` room for
+/// `m * n`, which overlaps neither.
 #[kernel(for P in [F16, Bf16], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 2))]
 pub unsafe fn wgmma_tma<P: Multiply<64>, const A: bool, const B: bool>(
     a_map: TensorMap,

@@ -71,7 +71,8 @@ impl TensorMap {
     /// each block's barrier at that address counts the bytes.
     ///
     /// # Safety
-    /// As for [`TensorMap::copy_in`], in each of these blocks, none of which has ended.
+    /// The launch has clusters with these blocks, and a barrier of the cluster has followed the start of the barriers.
+    /// As for [`TensorMap::copy_in`] in each of these blocks, none of which has ended.
     #[gpu_only]
     pub unsafe fn copy_in_to_blocks(
         self,

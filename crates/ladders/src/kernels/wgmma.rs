@@ -136,12 +136,14 @@ impl<T: Factor<T> + Scalar + Rungs> Ladder for Warpgroups<T> {
 
     fn refusal(rung: &Rung<Kernel>, problem: Problem<'_>) -> Option<String> {
         let Launchers::Maps(_) = rung.kernel.launchers else { return None };
-        let rows =
-            |input: &rustwarp::tensor::Tensor| input.len() > 0 && input.shape().last().is_some_and(|n| n % 8 == 0);
-        (!problem.inputs.iter().all(rows)).then(|| {
-            "takes factors with rows of multiples of 16 bytes, as tensor maps do (`best` of `tensor` copies others)"
-                .to_owned()
-        })
+        let without = if problem.inputs.iter().any(|input| input.is_empty()) {
+            "without elements"
+        } else if problem.inputs.iter().any(|input| input.shape().last().is_some_and(|row| row % 8 != 0)) {
+            "with rows off 16 bytes"
+        } else {
+            return None;
+        };
+        Some(format!("has no tensor maps for factors {without} (`best` of `tensor` takes them)"))
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
@@ -163,15 +165,21 @@ impl<T: Factor<T> + Scalar + Rungs> Ladder for Warpgroups<T> {
         let sizes = products.single()?;
         let (result, output) = (products.result(), rung.uninit::<T>(products.elements()?, "c")?);
         let [m, n, k] = for_kernels(&sizes)?;
-        // The kernels count the depth in 32 bits, some stages ahead.
-        if k > u32::MAX - 8 * DEPTH {
-            return Err(Error::Usage(format!("`{}` takes sums of up to 2^32 - 513 products, not {k}", rung.name)));
-        }
         let Kernel { launchers, columns, shared, cluster } = *rung.kernel;
-        let tiles = u64::from(m.div_ceil(ROWS)) * u64::from(n.div_ceil(columns));
+        // Places in a map are signed; without maps the depth is counted in 32 bits, a stage ahead.
+        let (most, sides) = match launchers {
+            Launchers::Reads(_) => (u32::MAX - DEPTH, vec![k]),
+            Launchers::Maps(_) => ((1 << 31) - 512, vec![m, n, k]),
+        };
+        if let Some(side) = sides.into_iter().find(|side| *side > most) {
+            return Err(Error::Usage(format!("`{}` takes sizes of up to {most}, not {side}", rung.name)));
+        }
+        // A cluster's tile is as many tiles high as it has blocks.
+        let high = cluster.max(1);
+        let tiles = u64::from(m.div_ceil(ROWS * high) * high) * u64::from(n.div_ceil(columns));
         let mut grid = require_grid(tiles, &format!("a product of {m}x{n}"), "multiply in parts")?;
         if cluster > 0 {
-            grid = grid.min(rung.device.info().multiprocessors).next_multiple_of(cluster);
+            grid = grid.min(rung.device.info().multiprocessors.next_multiple_of(cluster));
         }
         let order = usize::from(sizes.transposed[0]) * 2 + usize::from(!sizes.transposed[1]);
         // SAFETY: the buffers live as long as the plan, and their elements have 16 bits.
@@ -197,8 +205,16 @@ impl<T: Factor<T> + Scalar + Rungs> Ladder for Warpgroups<T> {
 
 /// Those of `tensor`, and small ones with rows that tensor maps take.
 fn cases() -> Vec<Case> {
+    let (a, b) = ("transpose-a", "transpose-b");
     let mut cases = super::tensor::cases();
-    cases.extend([Case::new(&[8, 8, 16]), Case::new(&[16, 16, 24])]);
+    cases.extend([
+        Case::new(&[136, 264, 136]).with(a, ""),
+        Case::new(&[16, 16, 24]),
+        Case::new(&[8, 8, 16]),
+        Case::new(&[8, 8, 16]).with(a, ""),
+        Case::new(&[8, 8, 16]).with(b, ""),
+        Case::new(&[8, 8, 16]).with(a, "").with(b, ""),
+    ]);
     cases
 }
 

@@ -163,7 +163,7 @@ impl Product {
 }
 
 /// First row and column of tile `index` of `down` by `across` tiles with `rows` by `columns` elements. Tiles that are
-/// computed at the same time cover a region about as high as wide.
+/// computed at the same time cover a region about as high as wide, which `rows` divides.
 #[inline(always)]
 pub fn place(index: u32, [down, across]: [u32; 2], [rows, columns]: [u32; 2]) -> [u32; 2] {
     // There is no tile to place if there is none across; without `max` the compiler would keep panics.

@@ -1,5 +1,5 @@
-//! Bugs planted into the rungs of the family `wgmma`, in their PTX: each is found, and the kernels without them are
-//! clean.
+//! The rungs of the family `wgmma`: bugs planted into their PTX are found, the kernels without them are clean, have the
+//! same bits in every run, and treat infinities and NaN as IEEE 754 says.
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
 use cuda_std::launch::{Call, Ptr, PtrMut};
@@ -11,22 +11,26 @@ use rustwarp::backend::{Backend, Buffer, Checkers, Checks, Choice, Shape, Tensor
 use rustwarp::element::Dtype;
 use std::sync::LazyLock;
 
-/// More stages than a ring has, and two tiles for each block of a cluster.
+/// More stages than a ring has, the last in part, and two tiles for each block of a cluster.
 const M: usize = 256;
 const N: usize = 512;
-const K: usize = 64 * 11;
+const K: usize = 64 * 11 - 8;
 
-/// Small integers, whose sums are exact.
+/// Small integers, whose sums are exact. Their period divides no number of stages, so that a stage of another round has
+/// other elements.
 static FACTORS: LazyLock<[Vec<f16>; 2]> = LazyLock::new(|| {
-    let numbers = |len: usize, step| (0..len).map(|i| f16::from_f32((i * step % 3) as f32 - 1.0)).collect();
-    [numbers(M * K, 5), numbers(K * N, 7)]
+    let numbers = |len: usize, step| (0..len).map(|i| f16::from_f32((i * step % 5) as f32 - 2.0)).collect();
+    [numbers(M * K, 7), numbers(K * N, 3)]
 });
 
 /// Their product.
-static PRODUCT: LazyLock<Vec<f32>> = LazyLock::new(|| {
-    let [a, b] = FACTORS.each_ref().map(|factor| factor.iter().map(|x| x.to_f32()).collect::<Vec<_>>());
+static PRODUCT: LazyLock<Vec<f32>> = LazyLock::new(|| product(&FACTORS));
+
+/// The product of two factors.
+fn product(factors: &[Vec<f16>; 2]) -> Vec<f32> {
+    let [a, b] = factors.each_ref().map(|factor| factor.iter().map(|x| x.to_f32()).collect::<Vec<_>>());
     (0..M * N).map(|i| (0..K).map(|l| a[i / N * K + l] * b[l * N + i % N]).sum()).collect()
-});
+}
 
 type MapsLauncher =
     for<'a> fn(TensorMap, TensorMap, Ptr<'a, u16>, Ptr<'a, u16>, PtrMut<'a, u16>, u32, u32, u32, u32) -> Call<'a>;
@@ -97,8 +101,8 @@ fn map(device: &dyn Backend, matrix: &Buffer<'_, f16>, rows: usize, columns: usi
     device.tensor_map(&layout).expect("a map")
 }
 
-/// The codes of the findings of one run, and whether the product is right.
-fn run(rung: &Rung, change: impl Fn(&str) -> String) -> (Vec<String>, bool) {
+/// The codes of the findings of one run, and the product, unless the launch failed.
+fn run(rung: &Rung, factors: &[Vec<f16>; 2], change: impl Fn(&str) -> String) -> (Vec<String>, Option<Vec<f16>>) {
     let image = rustwarp::ptx::find_family("kernels-gpu", "wgmma", None, None).expect("the kernels' PTX");
     let text = String::from_utf8(image.bytes).expect("PTX is text");
     let start = text.find(rung.entry).expect("the kernel");
@@ -107,7 +111,7 @@ fn run(rung: &Rung, change: impl Fn(&str) -> String) -> (Vec<String>, bool) {
     let (device, _) = open(Choice::Sim, Checks::On(Checkers::default())).expect("the simulator");
     let device = &*device;
     let module = device.load(text.as_bytes(), "planted").expect("PTX");
-    let [on_a, on_b] = FACTORS.each_ref().map(|factor| Buffer::from_slice(device, factor, "a factor").expect("memory"));
+    let [on_a, on_b] = factors.each_ref().map(|factor| Buffer::from_slice(device, factor, "a factor").expect("memory"));
     let c = Buffer::<f16>::zeros(device, M * N, "c").expect("memory");
     let [m, n, k] = [M, N, K].map(|size| size as u32);
     // SAFETY: the buffers live until the launch has ended.
@@ -129,9 +133,13 @@ fn run(rung: &Rung, change: impl Fn(&str) -> String) -> (Vec<String>, bool) {
     }
     codes.sort();
     codes.dedup();
-    let elements = c.read(M * N).expect("elements");
-    let right = ran.is_ok() && elements.iter().zip(&*PRODUCT).all(|(c, expected)| f32::from(*c) == *expected);
-    (codes, right)
+    let product = ran.is_ok().then(|| c.read(M * N).expect("elements"));
+    (codes, product)
+}
+
+/// Whether a launch has computed the product of the factors.
+fn is_right(product: Option<Vec<f16>>) -> bool {
+    product.is_some_and(|product| product.iter().zip(&*PRODUCT).all(|(c, expected)| f32::from(*c) == *expected))
 }
 
 /// The entry with occurrence `number` of `what` replaced.
@@ -144,14 +152,58 @@ fn replaced(entry: &str, what: &str, number: usize, by: &str) -> String {
 fn arrivals(entry: &str, right: &str, wrong: &str) -> String {
     let start = entry.find("mbarrier.init").expect("barriers");
     let (before, after) = entry.split_at(start);
-    assert!(after.contains(right), "{right}");
-    format!("{before}{}", after.replacen(right, wrong, 1))
+    let (line, rest) = after[after.find("mov.b32").expect("a number")..].split_once('\n').expect("lines");
+    assert!(line.ends_with(right), "{line}");
+    let between = &after[..after.len() - line.len() - 1 - rest.len()];
+    format!("{before}{between}{}\n{rest}", line.replace(right, wrong))
+}
+
+/// The entry whose last wait for a barrier before the first `before` does not wait.
+fn unwaited(entry: &str, before: &str) -> String {
+    const WAIT: &str = "mbarrier.try_wait.parity.shared::cta.b64 ended";
+    let end = entry.find(before).expect(before);
+    let at = entry[..end].rfind(WAIT).expect(WAIT);
+    let (wait, rest) = entry[at..].split_once(';').expect("an instruction");
+    assert!(!wait.contains('\n'), "{wait}");
+    format!("{}setp.eq.u32 ended, 0, 0;{rest}", &entry[..at])
+}
+
+/// The entry whose copies to both blocks of a cluster go to those of this mask.
+fn with_mask(entry: &str, mask: u32) -> String {
+    let masks: Vec<_> = entry.lines().filter(|line| line.trim_start().starts_with("mov.b16")).collect();
+    let [all] = masks.as_slice() else { panic!("one mask: {masks:?}") };
+    assert!(all.ends_with(", 3;"), "{all}");
+    entry.replace(all, &all.replace(", 3;", &format!(", {mask};")))
+}
+
+const RUNGS: [&Rung; 4] = [&COPIED, &TMA, &PRODUCER, &PERSISTENT];
+
+#[test]
+fn the_kernels_are_clean_and_have_the_same_bits_in_every_run() {
+    for rung in RUNGS {
+        let (codes, product) = run(rung, &FACTORS, str::to_owned);
+        assert!(codes.is_empty(), "{}: {codes:?}", rung.entry);
+        assert_eq!(run(rung, &FACTORS, str::to_owned).1, product, "{}", rung.entry);
+        assert!(is_right(product), "{}", rung.entry);
+    }
 }
 
 #[test]
-fn the_kernels_themselves_are_clean() {
-    for rung in [&COPIED, &TMA, &PRODUCER, &PERSISTENT] {
-        assert_eq!(run(rung, str::to_owned), (Vec::new(), true), "{}", rung.entry);
+fn infinities_and_nan_as_ieee_754_says() {
+    let mut factors = FACTORS.clone();
+    let (first, last) = (f16::INFINITY, f16::NEG_INFINITY);
+    // Infinities of both signs in the last and in the first stage, one that meets zeros, and NaN in each factor.
+    (factors[0][3 * K + K - 1], factors[0][130 * K], factors[0][200 * K + 77]) = (first, last, f16::NAN);
+    (factors[1][5 * N + 300], factors[1][(K - 1) * N + 40]) = (first, f16::NAN);
+    let expected = product(&factors);
+    assert!(expected.iter().any(|x| x.is_infinite()) && expected.iter().any(|x| x.is_nan()));
+    for rung in RUNGS {
+        let (codes, product) = run(rung, &factors, str::to_owned);
+        assert!(codes.is_empty(), "{}: {codes:?}", rung.entry);
+        for (i, (c, expected)) in product.expect("a product").iter().zip(&expected).enumerate() {
+            let c = f32::from(*c);
+            assert!(c == *expected || c.is_nan() && expected.is_nan(), "{} {i}: {c}, not {expected}", rung.entry);
+        }
     }
 }
 
@@ -159,9 +211,13 @@ fn the_kernels_themselves_are_clean() {
 fn every_planted_bug_is_found() {
     const FENCE: &str = "fence.proxy.async.shared::cta;";
     const BARRIER: &str = "bar.sync";
+    /// Where a stage is filled, where it is multiplied, and where its products have been waited for.
+    const FILL: &str = "mbarrier.arrive.expect_tx";
+    const MULTIPLY: &str = "wgmma.fence";
+    const READ: &str = "wgmma.wait_group.sync.aligned 1;";
     const CLUSTER: &str = "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;";
     type Change<'a> = &'a dyn Fn(&str) -> String;
-    let bugs: [(&str, &Rung, Change<'_>, &[&str], bool); 8] = [
+    let bugs: [(&str, &Rung, Change<'_>, &[&str], bool); 13] = [
         ("no proxy fence before products", &COPIED, &|e| replaced(e, FENCE, 0, ""), &["async-proxy"], true),
         (
             "products before others copied",
@@ -177,10 +233,27 @@ fn every_planted_bug_is_found() {
             &TMA,
             &|e| replaced(e, BARRIER, 1, "//"),
             &["async-source-overwritten", "race-war"],
+            false,
+        ),
+        ("a stage is multiplied before it is full", &TMA, &|e| unwaited(e, MULTIPLY), &["mbarrier-overflow"], false),
+        ("one warpgroup gives a stage back", &PRODUCER, &|e| arrivals(e, ", 2;", ", 1;"), &["deadlock"], false),
+        ("a stage is filled before it is free", &PRODUCER, &|e| unwaited(e, FILL), &["mbarrier-overflow"], false),
+        (
+            "a stage is given back before it is read",
+            &PRODUCER,
+            &|e| replaced(e, READ, 0, ""),
+            &["async-source-overwritten"],
+            false,
+        ),
+        ("one block gives a stage back", &PERSISTENT, &|e| arrivals(e, ", 4;", ", 2;"), &["mbarrier-overflow"], false),
+        (
+            "barriers that the other block does not see",
+            &PERSISTENT,
+            &|e| replaced(e, CLUSTER, 0, ""),
+            &["race-raw"],
             true,
         ),
-        ("one warpgroup gives a stage back", &PRODUCER, &|e| arrivals(e, ", 2;", ", 1;"), &["deadlock"], false),
-        ("one block gives a stage back", &PERSISTENT, &|e| arrivals(e, ", 4;", ", 2;"), &["mbarrier-overflow"], false),
+        ("half of B is copied to one block", &PERSISTENT, &|e| with_mask(e, 1), &["deadlock"], false),
         (
             "a block ends before copies to it",
             &PERSISTENT,
@@ -190,6 +263,8 @@ fn every_planted_bug_is_found() {
         ),
     ];
     for (name, rung, change, codes, right) in bugs {
-        assert_eq!(run(rung, change), (codes.iter().map(ToString::to_string).collect(), right), "{name}");
+        let (found, product) = run(rung, &FACTORS, change);
+        let codes: Vec<_> = codes.iter().map(ToString::to_string).collect();
+        assert_eq!((found, is_right(product)), (codes, right), "{name}");
     }
 }
