@@ -32,12 +32,13 @@ fn product(factors: &[Vec<f16>; 2]) -> Vec<f32> {
     (0..M * N).map(|i| (0..K).map(|l| a[i / N * K + l] * b[l * N + i % N]).sum()).collect()
 }
 
+type ReadsLauncher = for<'a> fn(Ptr<'a, u16>, Ptr<'a, u16>, PtrMut<'a, u16>, u32, u32, u32) -> Call<'a>;
 type MapsLauncher =
     for<'a> fn(TensorMap, TensorMap, Ptr<'a, u16>, Ptr<'a, u16>, PtrMut<'a, u16>, u32, u32, u32, u32) -> Call<'a>;
 
 /// What launches a rung: the maps of both factors, or the factors.
 enum Launcher {
-    Reads(for<'a> fn(Ptr<'a, u16>, Ptr<'a, u16>, PtrMut<'a, u16>, u32, u32, u32) -> Call<'a>),
+    Reads(ReadsLauncher),
     Maps(MapsLauncher),
 }
 
@@ -217,7 +218,9 @@ fn every_planted_bug_is_found() {
     const READ: &str = "wgmma.wait_group.sync.aligned 1;";
     const CLUSTER: &str = "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;";
     type Change<'a> = &'a dyn Fn(&str) -> String;
-    let bugs: [(&str, &Rung, Change<'_>, &[&str], bool); 13] = [
+    /// What is wrong, where, the change, the findings' codes, and whether the product is right nevertheless.
+    type Bug<'a> = (&'static str, &'static Rung, Change<'a>, &'static [&'static str], bool);
+    let bugs: [Bug<'_>; 13] = [
         ("no proxy fence before products", &COPIED, &|e| replaced(e, FENCE, 0, ""), &["async-proxy"], true),
         (
             "products before others copied",
