@@ -73,11 +73,12 @@ const NOT_FOR_KERNELS: &[&str] =
 #[test]
 fn every_public_function_occurs_in_a_kernel() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // What only GPUs of sm_90 have is run by the family `tensor`, under all checkers, and what came with sm_80 by
-    // `mma`: PTX with it is for these alone.
-    let folders = ["kernels/src", "../kernels-gpu/src/tensor", "../kernels-gpu/src/mma"];
+    // What only GPUs of sm_90 have is run by the families `tensor` and `wgmma`, under all checkers, and what came with
+    // sm_80 by `mma`: PTX with it is for these alone.
+    let families = ["tensor", "wgmma", "mma"].map(|family| format!("../kernels-gpu/src/{family}"));
+    let folders = families.into_iter().chain(["kernels/src".to_owned()]);
     let kernels: Vec<String> =
-        folders.iter().flat_map(|folder| rust_files(&root.join(folder))).map(|(_, text)| text).collect();
+        folders.flat_map(|folder| rust_files(&root.join(folder))).map(|(_, text)| text).collect();
     let used: BTreeSet<&str> = kernels.iter().flat_map(|text| words(text)).collect();
     let mut public = BTreeSet::new();
     let library = rust_files(&root.join("../crates/cuda_std/src"));
