@@ -10,6 +10,7 @@ pub mod group;
 pub mod matrix;
 pub mod mixed;
 pub mod order;
+pub mod planted;
 pub mod project;
 pub mod shifted;
 pub mod upstream;

@@ -3,10 +3,10 @@
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
 use half::f16;
-use rustwarp::Error;
 use rustwarp::backend::{Buffer, Checkers, Checks, Choice, open};
 use rustwarp::matmul::{Batch, Sizes};
 use rustwarp::mixed_matmul::{Forced, Plan};
+use tests::planted::{self, WAIT, changed, no_wait};
 
 /// A kernel that the simulator launches for [`SIZES`].
 struct Kernel {
@@ -26,11 +26,7 @@ const SIZES: Sizes = Sizes { m: 128, n: 64, k: 64 * 19, transposed: [false; 2] }
 
 /// The codes of the findings of one run, and whether the product is right.
 fn run(kernel: &Kernel, change: impl Fn(&str) -> String) -> (Vec<String>, bool) {
-    let image = rustwarp::ptx::find_family("kernels-gpu", kernel.family, None, None).expect("the kernels' PTX");
-    let text = String::from_utf8(image.bytes).expect("PTX is text");
-    let start = text.find(kernel.entry).expect("the kernel");
-    let end = start + text[start..].find("\n}").expect("its end");
-    let text = format!("{}{}{}", &text[..start], change(&text[start..end]), &text[end..]);
+    let text = planted::ptx(kernel.family, kernel.entry, change);
     let (device, _) = open(Choice::Sim, Checks::On(Checkers::default())).expect("the simulator");
     let device = &*device;
     let module = device.load(text.as_bytes(), "planted").expect("PTX");
@@ -47,12 +43,7 @@ fn run(kernel: &Kernel, change: impl Fn(&str) -> String) -> (Vec<String>, bool) 
     let launches = plan.prepare([&on_a, &on_b], &c).expect("launches");
     // SAFETY: the parameters are those of the plan; the simulator refuses what a changed kernel must not do.
     let ran = launches.iter().try_for_each(|launch| unsafe { launch.run(device, module) });
-    let found = device.observed().map(|observed| observed.findings).unwrap_or_default();
-    let mut codes: Vec<_> = found.iter().map(|finding| finding.code.to_string()).collect();
-    if let Err(Error::Fault(fault)) = &ran {
-        codes.push(fault.code.to_string());
-    }
-    codes.dedup();
+    let codes = planted::codes(device, &ran);
     let term = |i: usize, l: usize| f32::from(a[i / n * k + l]) * f32::from(b[l * n + i % n]);
     let product = |i: usize| -> f32 { (0..k).map(|l| term(i, l)).sum() };
     let elements = c.read(m * n).expect("elements");
@@ -60,26 +51,11 @@ fn run(kernel: &Kernel, change: impl Fn(&str) -> String) -> (Vec<String>, bool) 
     (codes, right)
 }
 
-/// The entry with the last `what` before the first `before` changed.
-fn changed(entry: &str, before: &str, what: &str, change: impl Fn(&str) -> String) -> String {
-    let end = entry.find(before).expect(before);
-    let at = entry[..end].rfind(what).expect(what);
-    let line = at + entry[at..].find('\n').expect("a line");
-    format!("{}{}{}", &entry[..at], change(&entry[at..line]), &entry[line..])
-}
-
-const WAIT: &str = "mbarrier.try_wait.parity.shared::cta.b64 ended";
-
 /// Waits for the other parity.
 fn other_parity(line: &str) -> String {
     let (head, parity) = line.split_once("], ").expect("operands");
     let (parity, rest) = parity.split_once(';').expect("the end");
     format!(".reg .b32 other; xor.b32 other, {parity}, 1; {head}], other;{rest}")
-}
-
-/// Does not wait.
-fn no_wait(line: &str) -> String {
-    format!("setp.eq.u32 ended, 0, 0;{}", line.split_once(';').expect("an instruction").1)
 }
 
 #[test]

@@ -5,11 +5,11 @@
 use cuda_std::launch::{Call, Ptr, PtrMut};
 use cuda_std::memory::TensorMap;
 use half::f16;
-use kernels_gpu::wgmma::{BOX, F16, ROWS, copied, persistent, producer, tma};
-use rustwarp::Error;
-use rustwarp::backend::{Backend, Buffer, Checkers, Checks, Choice, Shape, TensorLayout, open};
-use rustwarp::element::Dtype;
+use kernels_gpu::wgmma::{F16, LINES, ROWS, copied, persistent, producer, tma};
+use rustwarp::backend::{Backend, Buffer, Checkers, Checks, Choice, Shape, open};
+use rustwarp::mixed_matmul;
 use std::sync::LazyLock;
+use tests::planted::{self, WAIT, changed, no_wait};
 
 /// More stages than a ring has, the last in part, and two tiles for each block of a cluster.
 const M: usize = 256;
@@ -91,24 +91,13 @@ const PERSISTENT: Rung = Rung {
 
 /// The map of a matrix of f16.
 fn map(device: &dyn Backend, matrix: &Buffer<'_, f16>, rows: usize, columns: usize) -> TensorMap {
-    let layout = TensorLayout {
-        dtype: Dtype::F16,
-        address: matrix.address(),
-        sizes: [columns as u64, rows as u64, 1],
-        strides: [columns as u64 * 2; 2],
-        block: BOX,
-        swizzle: 128,
-    };
-    device.tensor_map(&layout).expect("a map")
+    let sizes = [columns as u32, rows as u32, 1];
+    mixed_matmul::map::<f16, _>(&device, matrix.address(), sizes, [columns as u64, 0], LINES).expect("a map")
 }
 
 /// The codes of the findings of one run, and the product, unless the launch failed.
 fn run(rung: &Rung, factors: &[Vec<f16>; 2], change: impl Fn(&str) -> String) -> (Vec<String>, Option<Vec<f16>>) {
-    let image = rustwarp::ptx::find_family("kernels-gpu", "wgmma", None, None).expect("the kernels' PTX");
-    let text = String::from_utf8(image.bytes).expect("PTX is text");
-    let start = text.find(rung.entry).expect("the kernel");
-    let end = start + text[start..].find("\n}").expect("its end");
-    let text = format!("{}{}{}", &text[..start], change(&text[start..end]), &text[end..]);
+    let text = planted::ptx("wgmma", rung.entry, change);
     let (device, _) = open(Choice::Sim, Checks::On(Checkers::default())).expect("the simulator");
     let device = &*device;
     let module = device.load(text.as_bytes(), "planted").expect("PTX");
@@ -127,11 +116,7 @@ fn run(rung: &Rung, factors: &[Vec<f16>; 2], change: impl Fn(&str) -> String) ->
     let shape = Shape::linear(blocks, rung.threads).with_shared(rung.shared);
     // SAFETY: the parameters are the kernel's; the simulator refuses what a changed kernel must not do.
     let ran = unsafe { device.launch(module, &call, shape) };
-    let found = device.observed().map(|observed| observed.findings).unwrap_or_default();
-    let mut codes: Vec<_> = found.iter().map(|finding| finding.code.to_string()).collect();
-    if let Err(Error::Fault(fault)) = &ran {
-        codes.push(fault.code.to_string());
-    }
+    let mut codes = planted::codes(device, &ran);
     codes.sort();
     codes.dedup();
     let product = ran.is_ok().then(|| c.read(M * N).expect("elements"));
@@ -157,16 +142,6 @@ fn arrivals(entry: &str, right: &str, wrong: &str) -> String {
     assert!(line.ends_with(right), "{line}");
     let between = &after[..after.len() - line.len() - 1 - rest.len()];
     format!("{before}{between}{}\n{rest}", line.replace(right, wrong))
-}
-
-/// The entry whose last wait for a barrier before the first `before` does not wait.
-fn unwaited(entry: &str, before: &str) -> String {
-    const WAIT: &str = "mbarrier.try_wait.parity.shared::cta.b64 ended";
-    let end = entry.find(before).expect(before);
-    let at = entry[..end].rfind(WAIT).expect(WAIT);
-    let (wait, rest) = entry[at..].split_once(';').expect("an instruction");
-    assert!(!wait.contains('\n'), "{wait}");
-    format!("{}setp.eq.u32 ended, 0, 0;{rest}", &entry[..at])
 }
 
 /// The entry whose copies to both blocks of a cluster go to those of this mask.
@@ -238,9 +213,21 @@ fn every_planted_bug_is_found() {
             &["async-source-overwritten", "race-war"],
             false,
         ),
-        ("a stage is multiplied before it is full", &TMA, &|e| unwaited(e, MULTIPLY), &["mbarrier-overflow"], false),
+        (
+            "a stage is multiplied before it is full",
+            &TMA,
+            &|e| changed(e, MULTIPLY, WAIT, no_wait),
+            &["mbarrier-overflow"],
+            false,
+        ),
         ("one warpgroup gives a stage back", &PRODUCER, &|e| arrivals(e, ", 2;", ", 1;"), &["deadlock"], false),
-        ("a stage is filled before it is free", &PRODUCER, &|e| unwaited(e, FILL), &["mbarrier-overflow"], false),
+        (
+            "a stage is filled before it is free",
+            &PRODUCER,
+            &|e| changed(e, FILL, WAIT, no_wait),
+            &["mbarrier-overflow"],
+            false,
+        ),
         (
             "a stage is given back before it is read",
             &PRODUCER,

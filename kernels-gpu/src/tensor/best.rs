@@ -21,7 +21,7 @@ use cuda_std::cluster;
 use cuda_std::memory::{SharedAddress, copy_bulk, copy_bulk_to_blocks};
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
-use cuda_std::warpgroup::{Sums, commit, grow_registers, shrink_registers, wait_but};
+use cuda_std::warpgroup::{self, Sums, commit, grow_registers, shrink_registers, wait_but};
 
 pub use super::ring::{CLUSTER, COLUMNS, ROWS, SHARED};
 
@@ -142,11 +142,10 @@ pub unsafe fn tensor_best(
     unsafe {
         let ring = Ring::at(SharedAddress::of(dynamic_shared_mem::<u8>()));
         if thread::thread_idx_x() == 0 {
-            ring.init();
+            ring.barriers().init(WARPGROUPS * CLUSTER);
         }
         cluster::sync();
-        // The same in all lanes, which the compiler cannot see otherwise.
-        let warpgroup = warp::shuffle_idx(warp::ALL, thread::thread_idx_x() / 128, 0);
+        let warpgroup = warpgroup::index();
         if warpgroup == 0 {
             shrink_registers::<40>();
             if thread::thread_idx_x() == 0 {
@@ -203,12 +202,12 @@ unsafe fn fill(problem: &Problem<'_>, ring: Ring) {
         let mut step = 0;
         while step < steps {
             let (stage, begins) = (position.stage, step.is_multiple_of(PIECE / DEPTH));
-            let full = ring.full(stage);
+            let full = ring.barriers().full(stage);
             // SAFETY: after the wait, no block of the cluster reads the stage any more. The copies bring the announced
             // bytes: in each block its own of A, and the part of B that each block copies to all.
             unsafe {
                 if !first_round {
-                    ring.empty(stage).wait(position.parity ^ 1);
+                    ring.barriers().empty(stage).wait(position.parity ^ 1);
                 }
                 full.arrive_expecting(if begins { STAGE + SCALES } else { STAGE });
                 copy_bulk(ring.a(stage), a, A_STAGE, full);
@@ -246,7 +245,7 @@ unsafe fn multiply(problem: &Problem<'_>, ring: Ring, warpgroup: u32, c: *mut f3
     let release = |stage: u32| {
         if thread < CLUSTER {
             // SAFETY: this warpgroup's products with the stage have been waited for.
-            unsafe { ring.empty(stage).arrive_at(thread) };
+            unsafe { ring.barriers().empty(stage).arrive_at(thread) };
         }
     };
     let [down, across] = problem.tiles();
@@ -263,7 +262,7 @@ unsafe fn multiply(problem: &Problem<'_>, ring: Ring, warpgroup: u32, c: *mut f3
                 // SAFETY: the whole warpgroup is here, the stage is full after the wait, and is released after its
                 // products have been waited for.
                 unsafe {
-                    ring.full(stage).wait(position.parity);
+                    ring.barriers().full(stage).wait(position.parity);
                     products(&mut sums, ring, stage, warpgroup, step > 0);
                     if step > 0 {
                         wait_but::<1>();

@@ -25,6 +25,7 @@ pub mod best;
 pub mod mixed;
 pub mod slices;
 
+pub(crate) mod barriers;
 mod ring;
 
 pub use crate::matmul::{A_TRANSPOSED, B_TRANSPOSED};

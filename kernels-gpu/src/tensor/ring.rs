@@ -4,7 +4,8 @@
 //! cluster that have read it, since the copies of one block also write to the others.
 
 use super::ROW;
-use cuda_std::memory::{Mbarrier, SharedAddress, fence_init};
+use super::barriers::Barriers;
+use cuda_std::memory::SharedAddress;
 use cuda_std::warpgroup::Tile;
 
 /// Rows of a block's tile.
@@ -39,7 +40,7 @@ pub const SCALES: u32 = (ROWS + COLUMNS) * 4;
 const SLOTS: u32 = 4;
 
 /// Bytes of shared memory, with those that align the first stage.
-pub const SHARED: u32 = 1024 + STAGES * STAGE + SLOTS * SCALES + 2 * STAGES * Mbarrier::SIZE;
+pub const SHARED: u32 = 1024 + STAGES * STAGE + SLOTS * SCALES + Barriers::bytes(STAGES);
 
 /// The ring's places.
 #[derive(Clone, Copy)]
@@ -57,36 +58,11 @@ impl Ring {
         Self { first: start.align_up(1024) }
     }
 
-    /// Initialises the barriers.
-    ///
-    /// # Safety
-    /// One thread of the block calls it, and a barrier of the cluster follows.
+    /// The stages' barriers; the warpgroups of all blocks of the cluster give a stage back.
     #[inline(always)]
-    pub unsafe fn init(self) {
-        let mut stage = 0;
-        while stage < STAGES {
-            // SAFETY: the caller upholds this function's contract.
-            unsafe {
-                self.full(stage).init(1);
-                self.empty(stage).init(WARPGROUPS * CLUSTER);
-            }
-            stage += 1;
-        }
-        fence_init();
-    }
-
-    /// The barrier that is passed when a stage is full.
-    #[inline(always)]
-    pub fn full(self, stage: u32) -> Mbarrier {
-        // SAFETY: the barriers follow the scales, aligned to 8.
-        unsafe { Mbarrier::at(self.scales(SLOTS)).add(stage) }
-    }
-
-    /// The barrier that is passed when a stage can be filled again.
-    #[inline(always)]
-    pub fn empty(self, stage: u32) -> Mbarrier {
-        // SAFETY: the barriers follow those above.
-        unsafe { self.full(STAGES).add(stage) }
+    pub fn barriers(self) -> Barriers {
+        // SAFETY: the barriers follow the scales, at a multiple of 8.
+        unsafe { Barriers::at(self.scales(SLOTS), STAGES) }
     }
 
     /// The tile of A in a stage.

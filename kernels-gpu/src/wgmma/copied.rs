@@ -8,14 +8,15 @@
 
 use super::panels::{LINES, ROW, Stage};
 use super::plain::plain;
-use super::sums::{add, store};
-use super::{Bf16, DEPTH, F16, ROWS, warpgroup};
+use super::sums::store;
+use super::{Bf16, DEPTH, F16, ROWS};
 use crate::matmul::tile_of_block;
 use crate::tensor::mixed::{Accumulator, Multiply};
 use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, fence_copies};
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
+use cuda_std::warpgroup;
 
 /// The idea in one line.
 pub const IDEA: &str = "two warpgroups multiply tiles in shared memory, which all threads copy there and fence";
@@ -55,7 +56,7 @@ pub unsafe fn wgmma_copied<P: Multiply<64>, const A: bool, const B: bool>(
     // SAFETY: the launch has the shared memory.
     let stage = unsafe { Stage(SharedAddress::of(dynamic_shared_mem::<u8>()).align_up(1024)) };
     // SAFETY: the whole warp is here.
-    let warpgroup = unsafe { warpgroup() };
+    let warpgroup = unsafe { warpgroup::index() };
     let [row, column] = tile_of_block(n, COLUMNS).map(|tile| tile as u32);
     let [row, column] = [row * ROWS, column * COLUMNS];
     let mut sums = P::Sums::zero();
@@ -74,7 +75,7 @@ pub unsafe fn wgmma_copied<P: Multiply<64>, const A: bool, const B: bool>(
         thread::sync_threads(); // the stage is complete before any warpgroup multiplies it
         // SAFETY: the whole warpgroup is here.
         unsafe {
-            add::<P, 64, A, B>(&mut sums, stage, warpgroup);
+            P::add_tiles::<A, B>(&mut sums, stage.a(warpgroup), stage.b(0));
             sums.wait();
         }
         thread::sync_threads(); // both warpgroups have read the stage before the next round overwrites it

@@ -43,18 +43,4 @@ mod ring;
 mod sums;
 
 pub use crate::tensor::mixed::{Bf16, F16};
-pub use copies::BOX;
-pub use panels::{DEPTH, ROWS};
-
-use cuda_std::{thread, warp};
-
-/// Number of the thread's warpgroup in the block, the same in all lanes, which the compiler could not see without the
-/// shuffle.
-///
-/// # Safety
-/// All lanes of the warp call it together.
-#[inline(always)]
-unsafe fn warpgroup() -> u32 {
-    // SAFETY: the caller upholds this function's contract.
-    unsafe { warp::shuffle_idx(warp::ALL, thread::thread_idx_x() / 128, 0) }
-}
+pub use panels::{DEPTH, LINES, ROWS};

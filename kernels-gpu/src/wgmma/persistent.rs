@@ -10,16 +10,16 @@ use super::copies::Source;
 use super::panels::{LINES, Stage};
 use super::plain::plain;
 use super::ring;
-use super::sums::{add, store};
-use super::{Bf16, DEPTH, F16, ROWS, warpgroup};
+use super::sums::{self, store};
+use super::{Bf16, DEPTH, F16, ROWS};
 use crate::position::Position;
+use crate::tensor::mixed::Multiply;
 use crate::tensor::mixed::problem::place;
-use crate::tensor::mixed::{Accumulator, Multiply};
 use cuda_std::cluster;
 use cuda_std::memory::{SharedAddress, TensorMap};
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
-use cuda_std::warpgroup::{grow_registers, shrink_registers, wait_but};
+use cuda_std::warpgroup::{self, grow_registers, shrink_registers};
 
 /// The idea in one line.
 pub const IDEA: &str =
@@ -95,10 +95,10 @@ pub unsafe fn wgmma_persistent<P: Multiply<128>, const A: bool, const B: bool>(
     let ring = unsafe { Ring::at(SharedAddress::of(dynamic_shared_mem::<u8>())) };
     if thread::thread_idx_x() == 0 {
         // SAFETY: one thread initialises.
-        unsafe { ring.init(WARPGROUPS * CLUSTER) };
+        unsafe { ring.barriers().init(WARPGROUPS * CLUSTER) };
     }
     // SAFETY: the whole warp is here.
-    let warpgroup = unsafe { warpgroup() };
+    let warpgroup = unsafe { warpgroup::index() };
     // SAFETY: all threads of the cluster reach the barriers, and the whole warpgroup is on either way; by contract
     // there is room for the product.
     unsafe {
@@ -124,32 +124,24 @@ pub unsafe fn wgmma_persistent<P: Multiply<128>, const A: bool, const B: bool>(
 /// One thread of each block of the cluster calls it.
 #[inline(always)]
 unsafe fn copy<const A: bool, const B: bool>(ring: Ring, (a, b): (Source<A>, Source<B>), tiles: Tiles, k: u32) {
-    /// Panels of B that a block copies, for both.
+    /// Number of panels of B that a block copies, for both.
     const SHARE: u32 = COLUMNS / LINES / CLUSTER;
     let rank = cluster::block_rank();
+    let share = rank * SHARE..(rank + 1) * SHARE;
     let mut position = Position::FIRST;
     let mut tile = thread::block_idx_x() / CLUSTER;
     while tile < tiles.count() {
         let [row, column] = tiles.place(tile, rank);
         let mut at = 0;
         while at < k {
-            let (stage, full) = (ring.stage(position.stage), ring.full(position.stage));
+            let (stage, full) = (ring.stage(position.stage), ring.barriers().full(position.stage));
             // SAFETY: after the wait, which the first round passes at once, no block of the cluster reads the stage any
             // more. The copies of both blocks bring the announced bytes.
             unsafe {
-                ring.empty(position.stage).wait(position.parity ^ 1);
+                ring.barriers().empty(position.stage).wait(position.parity ^ 1);
                 full.arrive_expecting(Stage::bytes(COLUMNS));
-                let mut panel = 0;
-                while panel < ROWS / LINES {
-                    a.copy(stage.a(panel), [row + panel * LINES, at], full);
-                    panel += 1;
-                }
-                let mut panel = rank * SHARE;
-                while panel < (rank + 1) * SHARE {
-                    let place = [column + panel * LINES, at];
-                    b.copy_to_blocks(stage.b(panel), place, full, (1 << CLUSTER) - 1);
-                    panel += 1;
-                }
+                a.copy(stage.a(0), 0..ROWS / LINES, [row, at], full);
+                b.copy_to_blocks(stage.b(0), share.clone(), [column, at], full, (1 << CLUSTER) - 1);
             }
             position.advance(STAGES);
             at += DEPTH;
@@ -175,35 +167,18 @@ unsafe fn multiply<P: Multiply<128>, const A: bool, const B: bool>(
         let block = thread::thread_idx_x() % 128;
         if block < CLUSTER {
             // SAFETY: this warpgroup's products with the stage have been waited for, and the block has not ended.
-            unsafe { ring.empty(stage).arrive_at(block) };
+            unsafe { ring.barriers().empty(stage).arrive_at(block) };
         }
     };
     let mut position = Position::FIRST;
     let mut tile = thread::block_idx_x() / CLUSTER;
     while tile < tiles.count() {
         let [row, column] = tiles.place(tile, rank);
-        let mut sums = P::Sums::zero();
-        let mut at = 0;
-        while at < k {
-            // SAFETY: the whole warpgroup is here, and the stage is full after the wait.
-            unsafe {
-                ring.full(position.stage).wait(position.parity);
-                add::<P, 128, A, B>(&mut sums, ring.stage(position.stage), warpgroup);
-                wait_but::<1>();
-            }
-            if at > 0 {
-                release(position.previous(STAGES));
-            }
-            position.advance(STAGES);
-            at += DEPTH;
-        }
         // SAFETY: the whole warpgroup is here; by contract there is room for the product.
-        unsafe { sums.wait() };
-        if at > 0 {
-            release(position.previous(STAGES));
+        unsafe {
+            let sums = sums::multiply::<P, 128, A, B, COLUMNS, STAGES>(ring, &mut position, warpgroup, k, release);
+            store::<P, P::Sums>(&sums, c, [m, n], [row + warpgroup * LINES, column]);
         }
-        // SAFETY: as above.
-        unsafe { store::<P, P::Sums>(&sums, c, [m, n], [row + warpgroup * LINES, column]) };
         tile += thread::grid_dim_x() / CLUSTER;
     }
     // The barrier that follows takes whole warps.

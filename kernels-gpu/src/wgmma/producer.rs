@@ -8,15 +8,15 @@ use super::copies::{Source, fill};
 use super::panels::LINES;
 use super::plain::plain;
 use super::ring;
-use super::sums::{add, store};
-use super::{Bf16, DEPTH, F16, ROWS, warpgroup};
+use super::sums::{multiply, store};
+use super::{Bf16, DEPTH, F16, ROWS};
 use crate::matmul::tile_of_block;
 use crate::position::Position;
-use crate::tensor::mixed::{Accumulator, Multiply};
+use crate::tensor::mixed::Multiply;
 use cuda_std::memory::{SharedAddress, TensorMap};
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
-use cuda_std::warpgroup::{grow_registers, shrink_registers, wait_but};
+use cuda_std::warpgroup::{self, grow_registers, shrink_registers};
 
 /// The idea in one line.
 pub const IDEA: &str = "a warpgroup that only copies gives its registers to two that multiply tiles twice as wide";
@@ -65,11 +65,11 @@ pub unsafe fn wgmma_producer<P: Multiply<128>, const A: bool, const B: bool>(
     let [row, column] = [row * ROWS, column * COLUMNS];
     if thread::thread_idx_x() == 0 {
         // SAFETY: one thread initialises.
-        unsafe { ring.init(WARPGROUPS) };
+        unsafe { ring.barriers().init(WARPGROUPS) };
     }
     thread::sync_threads(); // the ring's barriers are initialised
     // SAFETY: the whole warp is here.
-    let warpgroup = unsafe { warpgroup() };
+    let warpgroup = unsafe { warpgroup::index() };
     // SAFETY: the whole warpgroup is on either way; by contract there is room for the product.
     unsafe {
         if warpgroup == 0 {
@@ -79,7 +79,14 @@ pub unsafe fn wgmma_producer<P: Multiply<128>, const A: bool, const B: bool>(
             }
         } else {
             grow_registers::<232>();
-            let sums = multiply::<P, A, B>(ring, k, warpgroup - 1);
+            // One thread says that the warpgroup has read a stage.
+            let release = |stage: u32| {
+                if thread::thread_idx_x().is_multiple_of(128) {
+                    ring.barriers().empty(stage).arrive();
+                }
+            };
+            let mut position = Position::FIRST;
+            let sums = multiply::<P, 128, A, B, COLUMNS, STAGES>(ring, &mut position, warpgroup - 1, k, release);
             store::<P, P::Sums>(&sums, c, [m, n], [row + (warpgroup - 1) * LINES, column]);
         }
     }
@@ -102,39 +109,10 @@ unsafe fn copy<const A: bool, const B: bool>(
         let stage = position.stage;
         // SAFETY: after the wait, which the first round passes at once, no warpgroup reads the stage any more.
         unsafe {
-            ring.empty(stage).wait(position.parity ^ 1);
-            fill::<A, B, COLUMNS>(ring.stage(stage), factors, [row, column, at], ring.full(stage));
+            ring.barriers().empty(stage).wait(position.parity ^ 1);
+            fill::<A, B, COLUMNS>(ring.stage(stage), factors, [row, column, at], ring.barriers().full(stage));
         }
         position.advance(STAGES);
         at += DEPTH;
     }
-}
-
-/// Multiplies 64 rows of the tile. A stage is released when the products of the next have started, so that the tensor
-/// cores do not wait for the threads.
-///
-/// # Safety
-/// The whole warpgroup calls it.
-#[inline(always)]
-unsafe fn multiply<P: Multiply<128>, const A: bool, const B: bool>(ring: Ring, k: u32, warpgroup: u32) -> P::Sums {
-    let mut sums = P::Sums::zero();
-    let mut position = Position::FIRST;
-    let mut at = 0;
-    while at < k {
-        // SAFETY: the whole warpgroup is here, the stage is full after the wait, and one thread releases the stage
-        // before, whose products have been waited for.
-        unsafe {
-            ring.full(position.stage).wait(position.parity);
-            add::<P, 128, A, B>(&mut sums, ring.stage(position.stage), warpgroup);
-            wait_but::<1>();
-            if at > 0 && thread::thread_idx_x().is_multiple_of(128) {
-                ring.empty(position.previous(STAGES)).arrive();
-            }
-        }
-        position.advance(STAGES);
-        at += DEPTH;
-    }
-    // SAFETY: the whole warpgroup is here.
-    unsafe { sums.wait() };
-    sums
 }

@@ -1,8 +1,8 @@
-//! A ring of stages in shared memory, each with a barrier that is passed when it is full and one that is passed when it
-//! can be filled again.
+//! A ring of stages in shared memory, with their barriers.
 
 use super::panels::Stage;
-use cuda_std::memory::{Mbarrier, SharedAddress, fence_init};
+use crate::tensor::barriers::Barriers;
+use cuda_std::memory::SharedAddress;
 
 /// The ring: its stages, from the first multiple of 1024 on, then the barriers.
 #[derive(Clone, Copy)]
@@ -10,7 +10,7 @@ pub struct Ring<const COLUMNS: u32, const STAGES: u32>(SharedAddress);
 
 impl<const COLUMNS: u32, const STAGES: u32> Ring<COLUMNS, STAGES> {
     /// Bytes of dynamic shared memory, with those that align the first stage.
-    pub const SHARED: u32 = 1024 + STAGES * (Stage::bytes(COLUMNS) + 2 * Mbarrier::SIZE);
+    pub const SHARED: u32 = 1024 + STAGES * Stage::bytes(COLUMNS) + Barriers::bytes(STAGES);
 
     /// The ring in shared memory from `start` on.
     ///
@@ -21,41 +21,16 @@ impl<const COLUMNS: u32, const STAGES: u32> Ring<COLUMNS, STAGES> {
         Self(start.align_up(1024))
     }
 
-    /// Initialises the barriers; a stage can be filled again after `readers` arrivals.
-    ///
-    /// # Safety
-    /// One thread of the block calls it, and a barrier of the block or of the cluster follows.
+    /// The stages' barriers.
     #[inline(always)]
-    pub unsafe fn init(self, readers: u32) {
-        let mut stage = 0;
-        while stage < STAGES {
-            // SAFETY: the caller upholds this function's contract.
-            unsafe {
-                self.full(stage).init(1);
-                self.empty(stage).init(readers);
-            }
-            stage += 1;
-        }
-        fence_init();
+    pub fn barriers(self) -> Barriers {
+        // SAFETY: the barriers follow the stages, at a multiple of 8.
+        unsafe { Barriers::at(self.stage(STAGES).0, STAGES) }
     }
 
     /// The stage with this number.
     #[inline(always)]
     pub fn stage(self, stage: u32) -> Stage {
         Stage(self.0.add(stage * Stage::bytes(COLUMNS)))
-    }
-
-    /// The barrier that is passed when the stage is full.
-    #[inline(always)]
-    pub fn full(self, stage: u32) -> Mbarrier {
-        // SAFETY: the barriers follow the stages, aligned to 8.
-        unsafe { Mbarrier::at(self.stage(STAGES).0).add(stage) }
-    }
-
-    /// The barrier that is passed when the stage can be filled again.
-    #[inline(always)]
-    pub fn empty(self, stage: u32) -> Mbarrier {
-        // SAFETY: these barriers follow those above.
-        unsafe { self.full(STAGES).add(stage) }
     }
 }

@@ -1,29 +1,55 @@
-//! A warpgroup's sums: how the products of a stage are added to them, and how they leave the registers.
+//! A warpgroup's sums of a tile: how the stages of a ring are added to them, and how they leave the registers.
 
-use super::panels::{ROW, Stage};
+use super::panels::DEPTH;
+use super::ring::Ring;
+use crate::position::Position;
 use crate::tensor::mixed::{Accumulator, Multiply, Precision, Sum};
 use crate::unroll::unroll;
 use cuda_std::warp;
-use cuda_std::warpgroup::commit;
+use cuda_std::warpgroup::wait_but;
 
-/// Starts the products of a stage for a warpgroup's 64 rows, as a group.
+/// The sums of a warpgroup's 64 rows of a tile over a depth of `k`, from the stages that come next in the ring. A stage
+/// is released when the products of the next have started, so that the tensor cores do not wait for the threads.
 ///
 /// # Safety
-/// The whole warpgroup calls it; the stage is complete, and stays so until the group has been waited for.
+/// The whole warpgroup calls it, and `release` gives a stage back for it.
 #[inline(always)]
-pub unsafe fn add<P: Multiply<R>, const R: usize, const A: bool, const B: bool>(
-    sums: &mut P::Sums,
-    stage: Stage,
+pub unsafe fn multiply<
+    P: Multiply<R>,
+    const R: usize,
+    const A: bool,
+    const B: bool,
+    const COLUMNS: u32,
+    const STAGES: u32,
+>(
+    ring: Ring<COLUMNS, STAGES>,
+    position: &mut Position,
     warpgroup: u32,
-) {
-    // SAFETY: the caller upholds this function's contract.
-    unsafe {
-        sums.fence();
-        unroll!(step < (ROW / 32) as usize => {
-            P::add::<A, B>(sums, stage.a(warpgroup), stage.b(0), step as u32);
-        });
-        commit();
+    k: u32,
+    release: impl Fn(u32),
+) -> P::Sums {
+    let mut sums = P::Sums::zero();
+    let mut at = 0;
+    while at < k {
+        let stage = ring.stage(position.stage);
+        // SAFETY: the whole warpgroup is here, and the stage is full after the wait.
+        unsafe {
+            ring.barriers().full(position.stage).wait(position.parity);
+            P::add_tiles::<A, B>(&mut sums, stage.a(warpgroup), stage.b(0));
+            wait_but::<1>();
+        }
+        if at > 0 {
+            release(position.previous(STAGES));
+        }
+        position.advance(STAGES);
+        at += DEPTH;
     }
+    // SAFETY: the whole warpgroup is here.
+    unsafe { sums.wait() };
+    if at > 0 {
+        release(position.previous(STAGES));
+    }
+    sums
 }
 
 /// Stores a warpgroup's 64 rows from `row` and `column` on, two neighbours at a time. A warp's store reaches 16 bytes,

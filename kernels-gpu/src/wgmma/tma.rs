@@ -8,15 +8,15 @@ use super::copies::{Source, fill};
 use super::panels::LINES;
 use super::plain::plain;
 use super::ring;
-use super::sums::{add, store};
-use super::{Bf16, DEPTH, F16, ROWS, warpgroup};
+use super::sums::store;
+use super::{Bf16, DEPTH, F16, ROWS};
 use crate::matmul::tile_of_block;
 use crate::position::Position;
 use crate::tensor::mixed::{Accumulator, Multiply};
 use cuda_std::memory::{SharedAddress, TensorMap};
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
-use cuda_std::warpgroup::wait_but;
+use cuda_std::warpgroup::{self, wait_but};
 
 /// The idea in one line.
 pub const IDEA: &str = "one thread copies panels by tensor maps into a ring of three stages, ahead of the products";
@@ -41,7 +41,7 @@ pub const SHARED: u32 = Ring::SHARED;
 ///
 /// # Safety
 /// [`BLOCK`] threads, [`SHARED`] bytes of dynamic shared memory, one block per tile of [`ROWS`] by [`COLUMNS`]; the
-/// maps describe the factors, as they are stored, with boxes of [`BOX`](super::BOX) and swizzles of 128 bytes, if
+/// maps describe the factors, as they are stored, with boxes of [`LINES`] rows of 128 bytes and swizzles of 128, if
 /// `mapped` is not 0, and the sizes are then below 2^31 - 512; `a` has `m * k` elements, `b` `k * n`, and `c` room for
 /// `m * n`, which overlaps neither.
 #[kernel(for P in [F16, Bf16], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 2))]
@@ -66,16 +66,21 @@ pub unsafe fn wgmma_tma<P: Multiply<64>, const A: bool, const B: bool>(
     let factors = (Source::<A>(a_map), Source::<B>(b_map));
     let leader = thread::thread_idx_x() == 0;
     // SAFETY: the whole warp is here.
-    let warpgroup = unsafe { warpgroup() };
+    let warpgroup = unsafe { warpgroup::index() };
     let [row, column] = tile_of_block(n, COLUMNS).map(|tile| tile as u32);
     let [row, column] = [row * ROWS, column * COLUMNS];
     if leader {
         // SAFETY: one thread initialises, and fills stages that nothing reads yet.
         unsafe {
-            ring.init(1);
+            ring.barriers().init(1);
             let mut stage = 0;
             while stage < STAGES && stage * DEPTH < k {
-                fill::<A, B, COLUMNS>(ring.stage(stage), factors, [row, column, stage * DEPTH], ring.full(stage));
+                fill::<A, B, COLUMNS>(
+                    ring.stage(stage),
+                    factors,
+                    [row, column, stage * DEPTH],
+                    ring.barriers().full(stage),
+                );
                 stage += 1;
             }
         }
@@ -85,10 +90,11 @@ pub unsafe fn wgmma_tma<P: Multiply<64>, const A: bool, const B: bool>(
     let mut position = Position::FIRST;
     let mut at = 0;
     while at < k {
+        let stage = ring.stage(position.stage);
         // SAFETY: the whole warpgroup is here, and the stage is full after the wait.
         unsafe {
-            ring.full(position.stage).wait(position.parity);
-            add::<P, 64, A, B>(&mut sums, ring.stage(position.stage), warpgroup);
+            ring.barriers().full(position.stage).wait(position.parity);
+            P::add_tiles::<A, B>(&mut sums, stage.a(warpgroup), stage.b(0));
             wait_but::<1>();
         }
         thread::sync_threads(); // both warpgroups have multiplied the stage before this one
@@ -97,7 +103,9 @@ pub unsafe fn wgmma_tma<P: Multiply<64>, const A: bool, const B: bool>(
         if leader && at > 0 && next < k {
             let free = position.previous(STAGES);
             // SAFETY: no warpgroup reads the stage.
-            unsafe { fill::<A, B, COLUMNS>(ring.stage(free), factors, [row, column, next], ring.full(free)) };
+            unsafe {
+                fill::<A, B, COLUMNS>(ring.stage(free), factors, [row, column, next], ring.barriers().full(free))
+            };
         }
         position.advance(STAGES);
         at += DEPTH;

@@ -75,6 +75,18 @@ impl Tile<true> {
     }
 }
 
+/// Number of the thread's warpgroup in its block: the same in all lanes, which the compiler could not see without the
+/// shuffle that this takes.
+///
+/// # Safety
+/// All lanes of the warp call it together.
+#[must_use]
+#[gpu_only]
+pub unsafe fn index() -> u32 {
+    // SAFETY: by contract all lanes are here.
+    unsafe { crate::warp::shuffle_idx(crate::warp::ALL, crate::thread::thread_idx_x() / 128, 0) }
+}
+
 /// Closes a group: the products that were started since the last one.
 ///
 /// # Safety

@@ -5,10 +5,10 @@
 //! bounds are the library's ([`rustwarp::mixed_matmul`]).
 
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
-use super::matmul::{TRANSPOSE_A, TRANSPOSE_B, for_kernels, oracle, problem_of, stored};
+use super::matmul::{for_kernels, oracle, problem_of, stored};
 use super::plan::Plan;
 use super::tensor::{Factors, additions, launches, plan, rung, upload};
-use super::{Entry, Family, Job, Operand, Oracle, Problem, Resolved, Work};
+use super::{Entry, Family, Job, Oracle, Problem, Resolved, Work};
 use crate::error::{Error, Result};
 use cuda_std::launch::{Call, Ptr, PtrMut};
 use kernels_gpu::mma::{Bf16, F16, S8, Tf32, best, ldmatrix, naive, pad, shared};
@@ -22,20 +22,10 @@ use std::marker::PhantomData;
 pub const FAMILY: Family = Family {
     name: "mma",
     idea: "C = A * B on the tensor cores of any GPU since sm_80, warp by warp: of f16, bf16, tf32 and i8",
-    operands: &[Operand::of_elements("a"), Operand::of_elements("b")],
-    ops: &[],
     dtypes: &[Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::I8],
-    only: &[],
-    settings: &[TRANSPOSE_A.listed(), TRANSPOSE_B.listed()],
     variants: || FAMILY.merge(|_, dtype| resolve(dtype)),
-    cases: super::tensor::cases,
-    sizes: super::tensor::sizes,
-    of_vectors: false,
-    generate: super::matmul::FAMILY.generate,
     resolve: |problem| resolve(problem.dtype),
-    specials: false,
-    limits: super::matmul::FAMILY.limits,
-    peer: super::matmul::FAMILY.peer,
+    ..super::tensor::FAMILY
 };
 
 fn resolve(dtype: Dtype) -> Result<Resolved> {

@@ -3,18 +3,17 @@
 //! Operands, results and error bounds are those of [`tensor`](super::tensor), whose `best` is the rung to use.
 
 use super::ladder::{Chosen, Ladder, Run, Rung};
-use super::matmul::{TRANSPOSE_A, TRANSPOSE_B, for_kernels, oracle, problem_of};
+use super::matmul::{for_kernels, oracle, problem_of};
 use super::plan::Plan;
 use super::tensor::{Factors, additions, require_warpgroups, rung, upload};
-use super::{Case, Entry, Family, Job, Operand, Oracle, Problem, Resolved, Work};
+use super::{Case, Entry, Family, Job, Oracle, Problem, Resolved, Work};
 use crate::error::{Error, Result};
 use cuda_std::launch::{Call, Ptr, PtrMut};
 use cuda_std::memory::TensorMap;
-use kernels_gpu::wgmma::{BOX, Bf16, DEPTH, F16, ROWS, copied, persistent, producer, tma};
-use rustwarp::backend::{Buffer, Shape, TensorLayout};
+use kernels_gpu::wgmma::{Bf16, DEPTH, F16, LINES, ROWS, copied, persistent, producer, tma};
+use rustwarp::backend::{Buffer, Shape};
 use rustwarp::element::{Dtype, Scalar};
-use rustwarp::matmul::Sizes;
-use rustwarp::mixed_matmul::Factor;
+use rustwarp::mixed_matmul::{self, Factor};
 use rustwarp::require_grid;
 use std::marker::PhantomData;
 
@@ -22,20 +21,11 @@ use std::marker::PhantomData;
 pub const FAMILY: Family = Family {
     name: "wgmma",
     idea: "C = A * B by warpgroups, of bf16 and f16: how the factors come to the tensor cores of sm_90",
-    operands: &[Operand::of_elements("a"), Operand::of_elements("b")],
-    ops: &[],
     dtypes: &[Dtype::Bf16, Dtype::F16],
-    only: &[],
-    settings: &[TRANSPOSE_A.listed(), TRANSPOSE_B.listed()],
     variants: || FAMILY.merge(|_, dtype| resolve(dtype)),
     cases,
-    sizes: super::tensor::sizes,
-    of_vectors: false,
-    generate: super::matmul::FAMILY.generate,
     resolve: |problem| resolve(problem.dtype),
-    specials: false,
-    limits: super::matmul::FAMILY.limits,
-    peer: super::matmul::FAMILY.peer,
+    ..super::tensor::FAMILY
 };
 
 fn resolve(dtype: Dtype) -> Result<Resolved> {
@@ -167,12 +157,12 @@ impl<T: Factor<T> + Scalar + Rungs> Ladder for Warpgroups<T> {
         let [m, n, k] = for_kernels(&sizes)?;
         let Kernel { launchers, columns, shared, cluster } = *rung.kernel;
         // Places in a map are signed; without maps the depth is counted in 32 bits, a stage ahead.
-        let (most, sides) = match launchers {
-            Launchers::Reads(_) => (u32::MAX - DEPTH, vec![k]),
-            Launchers::Maps(_) => ((1 << 31) - 512, vec![m, n, k]),
+        let (most, largest) = match launchers {
+            Launchers::Reads(_) => (u32::MAX - DEPTH, k),
+            Launchers::Maps(_) => ((1 << 31) - 512, m.max(n).max(k)),
         };
-        if let Some(side) = sides.into_iter().find(|side| *side > most) {
-            return Err(Error::Usage(format!("`{}` takes sizes of up to {most}, not {side}", rung.name)));
+        if largest > most {
+            return Err(Error::Usage(format!("`{}` takes sizes of up to {most}, not {largest}", rung.name)));
         }
         // A cluster's tile is as many tiles high as it has blocks.
         let high = cluster.max(1);
@@ -189,9 +179,15 @@ impl<T: Factor<T> + Scalar + Rungs> Ladder for Warpgroups<T> {
             Launchers::Reads(launchers) => launchers[order](on_a, on_b, out, m, n, k),
             Launchers::Maps(launchers) => {
                 let mapped = [a, b].iter().all(|factor| factor.address().is_multiple_of(16));
-                let [of_a, of_b] = stored(&sizes);
-                let maps =
-                    if mapped { [map(rung, a, of_a)?, map(rung, b, of_b)?] } else { [TensorMap::new([0; 16]); 2] };
+                let map = |matrix: &Buffer<'_, T>, [columns, rows]: [u32; 2]| {
+                    let sizes = [columns, rows, 1];
+                    mixed_matmul::map::<T, _>(&rung.device, matrix.address(), sizes, [columns.into(), 0], LINES)
+                };
+                let [of_a, of_b] = [
+                    if sizes.transposed[0] { [m, k] } else { [k, m] },
+                    if sizes.transposed[1] { [k, n] } else { [n, k] },
+                ];
+                let maps = if mapped { [map(a, of_a)?, map(b, of_b)?] } else { [TensorMap::new([0; 16]); 2] };
                 launchers[order](maps[0], maps[1], on_a, on_b, out, m, n, k, mapped.into())
             }
         };
@@ -216,27 +212,4 @@ fn cases() -> Vec<Case> {
         Case::new(&[8, 8, 16]).with(a, "").with(b, ""),
     ]);
     cases
-}
-
-/// Rows and columns of both factors, as they are stored.
-fn stored(&Sizes { m, n, k, transposed: [a, b] }: &Sizes) -> [[usize; 2]; 2] {
-    [if a { [k, m] } else { [m, k] }, if b { [n, k] } else { [k, n] }]
-}
-
-/// The map of a matrix.
-///
-/// # Errors
-/// Those of the device.
-fn map<T: Scalar>(rung: &Chosen<'_, Kernel>, matrix: &Buffer<'_, T>, [rows, columns]: [usize; 2]) -> Result<TensorMap> {
-    let row = (columns * size_of::<T>()) as u64;
-    let layout = TensorLayout {
-        dtype: T::DTYPE,
-        address: matrix.address(),
-        sizes: [columns as u64, rows as u64, 1],
-        // The distance to a next matrix means nothing, but has to be allowed.
-        strides: [row, row],
-        block: BOX,
-        swizzle: 128,
-    };
-    Ok(rung.device.tensor_map(&layout)?)
 }

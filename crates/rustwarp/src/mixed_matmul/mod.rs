@@ -50,6 +50,8 @@ use factor::{TILES, WARP_TILES};
 use kernels_gpu::tensor::mixed::ROW;
 use problem::Problem;
 use std::marker::PhantomData;
+#[doc(hidden)]
+pub use stored::map;
 use tile::{Choice, Tile};
 use warpgroups::Warpgroups;
 use warps::Warps;

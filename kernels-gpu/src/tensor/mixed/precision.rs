@@ -3,10 +3,11 @@
 use super::accumulator::{Accumulator, Sum};
 use super::ring::ROW;
 pub use crate::number::{Bf16, F16};
+use crate::unroll::unroll;
 use cuda_std::launch::Instance;
 use cuda_std::math::{Float, pack_bf16, pack_f16, unpack_bf16, unpack_f16};
 use cuda_std::memory::SharedAddress;
-use cuda_std::warpgroup::{Sums, Tile};
+use cuda_std::warpgroup::{Sums, Tile, commit};
 
 /// A type of factors.
 pub trait Precision: Instance + Copy + 'static {
@@ -43,6 +44,20 @@ pub trait Multiply<const R: usize>: Precision {
     /// # Safety
     /// As for [`Sums::add_f16`].
     unsafe fn add<const A: bool, const B: bool>(sums: &mut Self::Sums, a: SharedAddress, b: SharedAddress, step: u32);
+
+    /// Starts the products of all parts of two tiles with 128 bytes of the depth, as a group.
+    ///
+    /// # Safety
+    /// The whole warpgroup calls it; the tiles are complete, and stay so until the group has been waited for.
+    #[inline(always)]
+    unsafe fn add_tiles<const A: bool, const B: bool>(sums: &mut Self::Sums, a: SharedAddress, b: SharedAddress) {
+        // SAFETY: the caller upholds this function's contract.
+        unsafe {
+            sums.fence();
+            unroll!(step < (ROW / 32) as usize => { Self::add::<A, B>(sums, a, b, step as u32) });
+            commit();
+        }
+    }
 }
 
 /// f32, of whose fraction the first 10 bits are read.

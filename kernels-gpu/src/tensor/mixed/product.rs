@@ -20,7 +20,7 @@ use core::ops::Range;
 use cuda_std::memory::{SharedAddress, TensorMap, wait_copies_read};
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
-use cuda_std::warpgroup::{Sums, commit, grow_registers, shrink_registers, wait_but};
+use cuda_std::warpgroup::{self, Sums, grow_registers, shrink_registers, wait_but};
 
 /// The idea in one line.
 pub const IDEA: &str = "tensor maps feed a ring of stages: one thread copies, two warpgroups multiply and store boxes";
@@ -163,11 +163,10 @@ unsafe fn run<P: Multiply<R>, const R: usize, const A: bool, const B: bool>(
             if problem.product.how & (BY_ELEMENTS | FINISHED) == 0 {
                 problem.c.prefetch();
             }
-            ring.init();
+            ring.barriers().init(WARPGROUPS);
         }
         thread::sync_threads();
-        // The same in all lanes, which the compiler cannot see otherwise.
-        let warpgroup = warp::shuffle_idx(warp::ALL, thread::thread_idx_x() / 128, 0);
+        let warpgroup = warpgroup::index();
         if warpgroup == 0 {
             shrink_registers::<40>();
             if thread::thread_idx_x() == 0 {
@@ -237,11 +236,11 @@ unsafe fn fill<P: Precision, S: Accumulator, const A: bool, const B: bool>(probl
             if B { (n - column).div_ceil(64).min(S::COLUMNS / 64) * BOX } else { lines(S::COLUMNS, n) * ROW };
         let mut k = depth.start;
         while k < depth.end {
-            let (a, b, full) = (ring.a(position.stage), ring.b(position.stage), ring.full(position.stage));
+            let (a, b, full) = (ring.a(position.stage), ring.b(position.stage), ring.barriers().full(position.stage));
             // SAFETY: after the wait, which the first round passes at once, no warpgroup reads the stage any more. The
             // boxes have the announced bytes.
             unsafe {
-                ring.empty(position.stage).wait(position.parity ^ 1);
+                ring.barriers().empty(position.stage).wait(position.parity ^ 1);
                 full.arrive_expecting(bytes_of_a + bytes_of_b);
                 if A {
                     problem.a.copy_in(a, [row, k, of_a], full);
@@ -284,7 +283,7 @@ unsafe fn multiply<P: Multiply<R>, const R: usize, const A: bool, const B: bool>
     let release = |stage: u32, there: bool| {
         if there && thread::thread_idx_x().is_multiple_of(128) {
             // SAFETY: this warpgroup's products with the stage have been waited for.
-            unsafe { ring.empty(stage).arrive() };
+            unsafe { ring.barriers().empty(stage).arrive() };
         }
     };
     let items = problem.items::<P::Sums>();
@@ -297,8 +296,9 @@ unsafe fn multiply<P: Multiply<R>, const R: usize, const A: bool, const B: bool>
         while k < depth.end {
             // SAFETY: the whole warpgroup is here, and the stage is full after the wait.
             unsafe {
-                ring.full(position.stage).wait(position.parity);
-                products::<P, R, A, B>(&mut sums, ring, position.stage, warpgroup);
+                ring.barriers().full(position.stage).wait(position.parity);
+                let (a, b) = (ring.rows_of_a(position.stage, warpgroup), ring.b(position.stage));
+                P::add_tiles::<A, B>(&mut sums, a, b);
                 wait_but::<1>();
             }
             release(position.previous(P::Sums::STAGES), k > depth.start);
@@ -316,24 +316,4 @@ unsafe fn multiply<P: Multiply<R>, const R: usize, const A: bool, const B: bool>
     }
     // Shared memory stays until the last stores have read it.
     wait_copies_read::<0>();
-}
-
-/// Starts the products of a stage as a group.
-///
-/// # Safety
-/// The whole warpgroup calls it; the stage is full.
-#[inline(always)]
-unsafe fn products<P: Multiply<R>, const R: usize, const A: bool, const B: bool>(
-    sums: &mut P::Sums,
-    ring: Ring<P::Sums>,
-    stage: u32,
-    warpgroup: u32,
-) {
-    let (a, b) = (ring.rows_of_a(stage, warpgroup), ring.b(stage));
-    // SAFETY: the caller upholds this function's contract.
-    unsafe {
-        sums.fence();
-        unroll!(step < (ROW / 32) as usize => { P::add::<A, B>(sums, a, b, step as u32) });
-        commit();
-    }
 }

@@ -2,8 +2,9 @@
 //! from which the product is stored.
 
 use super::accumulator::Accumulator;
+use crate::tensor::barriers::Barriers;
 use core::marker::PhantomData;
-use cuda_std::memory::{Mbarrier, SharedAddress, fence_init};
+use cuda_std::memory::SharedAddress;
 use cuda_std::warpgroup::Tile;
 
 /// Rows of a block's tile.
@@ -29,7 +30,7 @@ const COPY: u32 = COPY_ROWS * ROW;
 
 /// Bytes of shared memory, with those that align the first stage.
 pub const fn shared<S: Accumulator>() -> u32 {
-    1024 + S::STAGES * stage::<S>() + WARPGROUPS * 4 * COPIES * COPY + 2 * S::STAGES * Mbarrier::SIZE
+    1024 + S::STAGES * stage::<S>() + WARPGROUPS * 4 * COPIES * COPY + Barriers::bytes(S::STAGES)
 }
 
 /// Number of lines in a box of a factor that lies along the depth: those of a `tile`, or `all` lines of the factor if
@@ -66,36 +67,11 @@ impl<S: Accumulator> Ring<S> {
         Self { first: start.align_up(1024), sums: PhantomData }
     }
 
-    /// Initialises the barriers.
-    ///
-    /// # Safety
-    /// One thread of the block calls it, and a barrier of the block follows.
+    /// The stages' barriers; the warpgroups give a stage back.
     #[inline(always)]
-    pub unsafe fn init(self) {
-        let mut stage = 0;
-        while stage < S::STAGES {
-            // SAFETY: the caller upholds this function's contract.
-            unsafe {
-                self.full(stage).init(1);
-                self.empty(stage).init(WARPGROUPS);
-            }
-            stage += 1;
-        }
-        fence_init();
-    }
-
-    /// The barrier that is passed when a stage is full.
-    #[inline(always)]
-    pub fn full(self, stage: u32) -> Mbarrier {
-        // SAFETY: the barriers follow the room for stores, aligned to 8.
-        unsafe { Mbarrier::at(self.store(WARPGROUPS * 4 * COPIES)).add(stage) }
-    }
-
-    /// The barrier that is passed when a stage can be filled again.
-    #[inline(always)]
-    pub fn empty(self, stage: u32) -> Mbarrier {
-        // SAFETY: the barriers follow those above.
-        unsafe { self.full(S::STAGES).add(stage) }
+    pub fn barriers(self) -> Barriers {
+        // SAFETY: the barriers follow the room for stores, at a multiple of 8.
+        unsafe { Barriers::at(self.store(WARPGROUPS * 4 * COPIES), S::STAGES) }
     }
 
     /// The tile of A in a stage.
