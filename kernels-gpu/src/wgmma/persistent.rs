@@ -177,6 +177,9 @@ unsafe fn multiply<P: Multiply<128>, const A: bool, const B: bool>(
         // SAFETY: the whole warpgroup is here; by contract there is room for the product.
         unsafe {
             let sums = sums::multiply::<P, 128, A, B, COLUMNS, STAGES>(ring, &mut position, warpgroup, k, release);
+            if k > 0 {
+                release(position.previous(STAGES));
+            }
             store::<P, P::Sums>(&sums, c, [m, n], [row + warpgroup * LINES, column]);
         }
         tile += thread::grid_dim_x() / CLUSTER;

@@ -9,7 +9,8 @@ use cuda_std::warp;
 use cuda_std::warpgroup::wait_but;
 
 /// The sums of a warpgroup's 64 rows of a tile over a depth of `k`, from the stages that come next in the ring. A stage
-/// is released when the products of the next have started, so that the tensor cores do not wait for the threads.
+/// is released when the products of the next have started, so that the tensor cores do not wait for the threads. The
+/// last stage is left to the caller, who may have no use for it.
 ///
 /// # Safety
 /// The whole warpgroup calls it, and `release` gives a stage back for it.
@@ -46,9 +47,6 @@ pub unsafe fn multiply<
     }
     // SAFETY: the whole warpgroup is here.
     unsafe { sums.wait() };
-    if at > 0 {
-        release(position.previous(STAGES));
-    }
     sums
 }
 
