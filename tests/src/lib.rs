@@ -13,4 +13,5 @@ pub mod order;
 pub mod planted;
 pub mod project;
 pub mod shifted;
+pub mod storage;
 pub mod upstream;

@@ -164,7 +164,7 @@ fn small_integers<T: Factor<O>, O: Scalar>(device: &Device, narrow: fn(f32) -> T
     let upload = |x: &[f32]| device.upload(&x.iter().map(|x| narrow(*x)).collect::<Vec<_>>()).expect("memory");
     let (on_a, on_b) = (upload(&a), upload(&b));
     for transposed in [[false, false], [false, true], [true, false], [true, true]] {
-        let sizes = Sizes { m, n, k, transposed };
+        let sizes = Sizes { m, n, k, transposed, ..Sizes::default() };
         let term = |i: usize, j: usize, l: usize| {
             let (in_a, in_b) =
                 (if transposed[0] { l * m + i } else { i * k + l }, if transposed[1] { j * k + l } else { l * n + j });

@@ -11,7 +11,7 @@ use tests::mixed::STORED;
 const BEFORE: f64 = 0.5;
 
 fn sizes(m: usize, n: usize, k: usize, transposed: [bool; 2]) -> Sizes {
-    Sizes { m, n, k, transposed }
+    Sizes { m, n, k, transposed, ..Sizes::default() }
 }
 
 /// Elements of A, of B and of the product.
@@ -27,7 +27,7 @@ fn factor(span: usize, step: usize, len: usize, period: usize) -> Vec<f64> {
 
 /// The factors and the expected memory of the products.
 fn expected(sizes: Sizes, batch: Batch) -> [Vec<f64>; 3] {
-    let Sizes { m, n, k, transposed } = sizes;
+    let Sizes { m, n, k, transposed, .. } = sizes;
     let ([of_a, of_b, _], spans) = (matrices(sizes), batch.spans(sizes).expect("products that do not overlap"));
     let (a, b) = (factor(spans[0], batch.steps[0], of_a, 11), factor(spans[1], batch.steps[1], of_b, 5));
     let mut c = vec![BEFORE; spans[2]];

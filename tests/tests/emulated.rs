@@ -17,7 +17,7 @@ fn at(matrix: &[f32], [rows, columns]: [usize; 2], transposed: bool, i: usize, j
 
 /// The product by fused multiply-adds in order, in f32, in f64, and the sums of absolute values.
 fn plain(a: &[f32], b: &[f32], sizes: Sizes) -> (Vec<f32>, Vec<f64>, Vec<f64>) {
-    let Sizes { m, n, k, transposed } = sizes;
+    let Sizes { m, n, k, transposed, .. } = sizes;
     let (mut single, mut double, mut absolute) = (Vec::new(), Vec::new(), Vec::new());
     for i in 0..m {
         for j in 0..n {
@@ -62,7 +62,7 @@ fn products_of_integers_are_exact_in_every_storage_order() {
     let a: Vec<f32> = (0..m * k).map(|i| (i * 7 % 8191) as f32 - 4000.0).collect();
     let b: Vec<f32> = (0..k * n).map(|i| (i * 5 % 17) as f32 - 8.0).collect();
     for transposed in [[false, false], [false, true], [true, false], [true, true]] {
-        let sizes = Sizes { m, n, k, transposed };
+        let sizes = Sizes { m, n, k, transposed, ..Sizes::default() };
         let expected = plain(&a, &b, sizes).0;
         assert_eq!(product(&device, &a, &b, sizes), expected, "{transposed:?}");
         for accuracy in [Accuracy::F32, Accuracy::F32Emulated] {

@@ -164,7 +164,7 @@ fn matrices() {
     assert!(matches!(device.matvec(&x, &y, sizes), Err(Error::Mismatch(_))), "a longer vector");
     let wide = matvec::Sizes { columns: k + 1, ..sizes };
     assert!(matches!(device.matvec(&x, column, wide), Err(Error::Mismatch(_))), "a larger matrix");
-    let sizes = Sizes { transposed: [false, true], m, n, k };
+    let sizes = Sizes { transposed: [false, true], m, n, k, ..Sizes::default() };
     let sum = device.add(&x, &x).and_then(|sum| sum.download()).expect("a sum");
     assert!(sum.iter().zip(&a).all(|(sum, a)| *sum == 2.0 * a) && sum.len() == a.len());
     assert!(matches!(device.add(&x, &y), Err(Error::Mismatch(_))));
@@ -324,7 +324,7 @@ macro_rules! functions_on_floats {
         let x = device.upload(&values).expect("memory");
         assert_eq!(device.dot(&x, &x).expect("a product"), values.iter().map(|x| x * x).sum());
         // 5 x 7 times its transpose.
-        let sizes = Sizes { m: 5, n: 5, k: 7, transposed: [false, true] };
+        let sizes = Sizes { m: 5, n: 5, k: 7, transposed: [false, true], ..Sizes::default() };
         let row = |i: usize| &values[7 * i..7 * i + 7];
         let dot = |a: &[$t], b: &[$t]| a.iter().zip(b).map(|(a, b)| a * b).sum::<$t>();
         let product: Vec<$t> = (0..25).map(|i| dot(row(i / 5), row(i % 5))).collect();

@@ -22,7 +22,7 @@ fn integers(len: usize, step: usize) -> Vec<f32> {
 
 /// All products of a batch, with 9 where no product has an element.
 fn expected(a: &[f32], b: &[f32], sizes: Sizes, batch: Batch) -> Vec<f64> {
-    let Sizes { m, n, k, transposed } = sizes;
+    let Sizes { m, n, k, transposed, .. } = sizes;
     let mut all = vec![9.0; batch.spans(sizes).expect("a batch")[2]];
     for number in 0..batch.count {
         let [a, b] = [&a[number * batch.steps[0]..], &b[number * batch.steps[1]..]];
@@ -74,13 +74,13 @@ impl<T: Factor<O>, O: Scalar> Types<T, O> {
     fn check_batches(&self) {
         for (m, n, k, orders) in [(40, 24, 80, &STORED[..]), (33, 18, 35, &STORED[1..3])] {
             for &transposed in orders {
-                let sizes = Sizes { m, n, k, transposed };
+                let sizes = Sizes { m, n, k, transposed, ..Sizes::default() };
                 let contiguous = Batch::contiguous(3, sizes).expect("it is small");
                 self.check(sizes, contiguous, None, 0);
                 self.check(sizes, contiguous.sharing(usize::from(transposed[0])), None, 0);
             }
         }
-        let sizes = Sizes { m: 16, n: 32, k: 48, transposed: [false, true] };
+        let sizes = Sizes { m: 16, n: 32, k: 48, transposed: [false, true], ..Sizes::default() };
         let [a, b, product] = [16 * 48, 32 * 48, 16 * 32];
         // Distances of whole units of 16 bytes, others, and matrices that overlap.
         for steps in [[a + 16, b + 32, product + 16], [a + 1, b, product], [a, b + 3, product + 5], [48, 16, product]] {
@@ -97,12 +97,17 @@ impl<T: Factor<O>, O: Scalar> Types<T, O> {
         let stage = 128 / size_of::<T>() as u32;
         let k = 5 * stage as usize - 32;
         for transposed in STORED {
-            self.check(Sizes { m: 40, n: 24, k, transposed }, Batch::SINGLE, Some(3 * stage), 0);
+            self.check(Sizes { m: 40, n: 24, k, transposed, ..Sizes::default() }, Batch::SINGLE, Some(3 * stage), 0);
         }
         for (m, n, stages) in [(130, 33, 2), (1, 3, 1), (40, 72, 5)] {
-            self.check(Sizes { m, n, k, transposed: STORED[1] }, Batch::SINGLE, Some(stages * stage), 0);
+            self.check(
+                Sizes { m, n, k, transposed: STORED[1], ..Sizes::default() },
+                Batch::SINGLE,
+                Some(stages * stage),
+                0,
+            );
         }
-        let odd = Sizes { m: 9, n: 24, k: 3 * stage as usize - 7, transposed: [true, false] };
+        let odd = Sizes { m: 9, n: 24, k: 3 * stage as usize - 7, transposed: [true, false], ..Sizes::default() };
         self.check(odd, Batch::SINGLE, Some(stage), 0);
         self.check(odd, Batch::SINGLE, Some(stage), 1);
     }
@@ -156,7 +161,7 @@ fn parts_of_the_depth_of_8_bits_are_exact() {
 fn epilogues_finish_every_product_once() {
     let device = sim();
     for (count, part) in [(3, None), (1, Some(64))] {
-        let sizes = Sizes { m: 20, n: 24, k: 131, transposed: [false, true] };
+        let sizes = Sizes { m: 20, n: 24, k: 131, transposed: [false, true], ..Sizes::default() };
         let batch = Batch::new(count, [20 * 131 + 6, 24 * 131, 20 * 24 + 8]);
         let [of_a, of_b, of_product] = batch.spans(sizes).expect("a batch");
         let (a, b, old) = (integers(of_a, 2), integers(of_b, 3), integers(of_product, 5));
@@ -199,7 +204,7 @@ fn parts_without_tensor_cores_are_exact() {
     let (device, _) = open(Choice::Sim, Checks::On(Checkers::default())).expect("the simulator");
     let device = &*device;
     let module = device.load(&image.bytes, "sm_75").expect("PTX");
-    let sizes = Sizes { m: 5, n: 6, k: 64 * 3 - 8, transposed: [false, true] };
+    let sizes = Sizes { m: 5, n: 6, k: 64 * 3 - 8, transposed: [false, true], ..Sizes::default() };
     let (a, b) = (integers(sizes.m * sizes.k, 2), integers(sizes.k * sizes.n, 3));
     let upload = |x: &[f32]| {
         let elements: Vec<f16> = x.iter().map(|x| f16::from_f32(*x)).collect();

@@ -23,7 +23,7 @@ fn at<T: Scalar>(matrix: &[T], [rows, columns]: [usize; 2], transposed: bool, i:
 
 /// The product in f64, and the sums of absolute values.
 fn exact<T: Scalar>(a: &[T], b: &[T], sizes: Sizes) -> Vec<(f64, f64)> {
-    let Sizes { m, n, k, transposed } = sizes;
+    let Sizes { m, n, k, transposed, .. } = sizes;
     let element = |i: usize| {
         let terms = (0..k).map(|l| at(a, [m, k], transposed[0], i / n, l) * at(b, [k, n], transposed[1], l, i % n));
         terms.fold((0.0, 0.0), |(sum, absolute), term| (sum + term, absolute + term.abs()))
@@ -53,7 +53,7 @@ fn within_the_bound<T: Factor<O>, O: Scalar>(round: fn(f32) -> T, of_sums: fn(us
     for (m, n, k) in [(130, 72, 200), (67, 70, 131), (9, 16900, 16), (129, 12680, 8), (40, 8456, 24)] {
         let (a, b): (Vec<T>, Vec<T>) = (random(m * k, 1).map(round).collect(), random(k * n, 2).map(round).collect());
         for transposed in if m * n > 1 << 17 { &STORED[1..2] } else { &STORED[..] } {
-            let sizes = Sizes { m, n, k, transposed: *transposed };
+            let sizes = Sizes { m, n, k, transposed: *transposed, ..Sizes::default() };
             let exact = exact(&a, &b, sizes);
             let (a, b) = (device.upload(&a).expect("memory"), device.upload(&b).expect("memory"));
             for plan in plans::<T, O>(&device, sizes) {
@@ -184,7 +184,7 @@ fn views_that_start_anywhere<T: Factor<O>, O: Scalar>(round: fn(f32) -> T) {
     let (a, b) = (numbers(m * k + 1, 5), numbers(k * n + 1, 6));
     let (on_a, on_b) = (device.upload(&a).expect("memory"), device.upload(&b).expect("memory"));
     for transposed in STORED {
-        let sizes = Sizes { m, n, k, transposed };
+        let sizes = Sizes { m, n, k, transposed, ..Sizes::default() };
         for plan in plans::<T, O>(&device, sizes) {
             for (of_a, of_b) in [(1, 0), (0, 1), (1, 1)] {
                 let mut c = device.zeros::<O>(m * n).expect("memory");

@@ -22,7 +22,7 @@ const TENSOR: Kernel = Kernel { family: "tensor", entry: ".entry tensor_half_64_
 const MMA: Kernel = Kernel { family: "mma", entry: ".entry mma_best_small_f16_false_true(", single_warps: true };
 
 /// More stages than the ring has.
-const SIZES: Sizes = Sizes { m: 128, n: 64, k: 64 * 19, transposed: [false; 2] };
+const SIZES: Sizes = Sizes { m: 128, n: 64, k: 64 * 19, transposed: [false; 2], leading_dimensions: [0; 3] };
 
 /// The codes of the findings of one run, and whether the product is right.
 fn run(kernel: &Kernel, change: impl Fn(&str) -> String) -> (Vec<String>, bool) {

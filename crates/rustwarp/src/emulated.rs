@@ -21,7 +21,7 @@ use crate::backend::{DeviceInfo, Handle, Memory, Shape, View, ViewMut};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::launch::{Launch, require_grid};
-use crate::matmul::{Sizes, elements};
+use crate::matmul::{Sizes, small};
 use crate::ptx::library;
 use kernels_gpu::tensor::{A_TRANSPOSED, B_TRANSPOSED, DEPTH, PIECE, ROW, best, slices};
 
@@ -52,11 +52,13 @@ struct Sliced<H: Handle> {
     tile: u32,
     /// Whether neighbours in memory belong to different lines.
     across: bool,
+    /// Elements from one row in memory to the next.
+    pitch: u32,
     shape: Shape,
 }
 
 impl<H: Handle> Sliced<H> {
-    fn new(device: &H, lines: u32, tile: u32, multiple: u32, depth: u32, across: bool) -> Result<Self> {
+    fn new(device: &H, lines: u32, [tile, multiple]: [u32; 2], depth: u32, across: bool, pitch: u32) -> Result<Self> {
         let too_large = || Error::Argument("a factor is too large for the GPU: multiply in parts".to_owned());
         let padded = lines.checked_next_multiple_of(multiple).ok_or_else(too_large)?;
         let pieces = depth.div_ceil(PIECE) as usize;
@@ -72,6 +74,7 @@ impl<H: Handle> Sliced<H> {
             padded,
             tile,
             across,
+            pitch,
             shape: Shape::linear(grid, slices::BLOCK),
         })
     }
@@ -79,7 +82,8 @@ impl<H: Handle> Sliced<H> {
     fn prepare<'a>(&'a self, factor: &View<'a, f32, H>, depth: u32) -> Launch<'a> {
         let kernel = if self.across { slices::tensor_slices::<true> } else { slices::tensor_slices::<false> };
         let (slices, scales) = (self.slices.ptr(), self.scales.ptr());
-        let call = kernel(factor.slice(factor.len()), slices, scales, self.lines, depth, self.padded, self.tile);
+        let (lines, pitch, padded, tile) = (self.lines, self.pitch, self.padded, self.tile);
+        let call = kernel(factor.slice(factor.len()), slices, scales, lines, depth, pitch, padded, tile);
         // SAFETY: the factor has the plan's size, scratch memory the padded size, and every part of it a block.
         let launch = unsafe { Launch::new(call, self.shape) };
         launch.using([factor.reads(), self.slices.writes(), self.scales.writes()])
@@ -89,9 +93,14 @@ impl<H: Handle> Sliced<H> {
 /// A product of matrices of one size, with its scratch memory. It can be launched any number of times.
 pub struct Plan<H: Handle = Device> {
     device: H,
-    sizes: Sizes,
+    /// Elements of A, of B and of the product.
+    spans: [usize; 3],
     /// `m`, `n`, `k`.
     for_kernels: [u32; 3],
+    /// Elements from one row in memory of A, of B and of the product to the next.
+    pitches: [u32; 3],
+    /// Bits that say how A and B are stored.
+    stored: u32,
     factors: [Sliced<H>; 2],
     shape: Shape,
 }
@@ -103,7 +112,7 @@ impl<H: Handle> Plan<H> {
     /// [`Error::Argument`] on devices without the kernels, for sizes beyond 2^31, and for more than a grid can have;
     /// [`Error::OutOfMemory`] if the device has too little memory for the slices.
     pub fn new(device: &H, sizes: Sizes) -> Result<Self> {
-        let (Sizes { m, n, k, transposed }, info) = (sizes, device.backend().info());
+        let (Sizes { m, n, k, transposed, .. }, info) = (sizes, device.backend().info());
         if !supports(info) {
             return Err(Error::Argument(format!(
                 "products of f32 on tensor cores need a GPU of compute capability 9.0, and {} is none: use `matmul`",
@@ -114,6 +123,7 @@ impl<H: Handle> Plan<H> {
         let (Some(rows), Some(columns), Some(depth)) = (fits(m), fits(n), fits(k)) else {
             return Err(Error::Argument(format!("sizes are at most 2^31, not {m}x{n}x{k}: multiply in parts")));
         };
+        let pitches = small(sizes.pitches()?)?;
         let cluster = best::ROWS * best::CLUSTER;
         let tiles = u64::from(rows.div_ceil(cluster)) * u64::from(columns.div_ceil(best::COLUMNS));
         // A block per multiprocessor, in whole clusters.
@@ -121,11 +131,13 @@ impl<H: Handle> Plan<H> {
         let grid = if m == 0 || n == 0 { 0 } else { clusters as u32 * best::CLUSTER };
         Ok(Self {
             device: device.clone(),
-            sizes,
+            spans: sizes.spans()?,
             for_kernels: [rows, columns, depth],
+            pitches,
+            stored: (u32::from(transposed[0]) * A_TRANSPOSED) | (u32::from(transposed[1]) * B_TRANSPOSED),
             factors: [
-                Sliced::new(device, rows, best::ROWS, cluster, depth, transposed[0])?,
-                Sliced::new(device, columns, best::COLUMNS, best::COLUMNS, depth, !transposed[1])?,
+                Sliced::new(device, rows, [best::ROWS, cluster], depth, transposed[0], pitches[0])?,
+                Sliced::new(device, columns, [best::COLUMNS; 2], depth, !transposed[1], pitches[1])?,
             ],
             shape: Shape::linear(grid, best::BLOCK).with_shared(best::SHARED),
         })
@@ -141,13 +153,12 @@ impl<H: Handle> Plan<H> {
         product: impl Into<View<'a, f32, H>>,
     ) -> Result<[Launch<'a>; 3]> {
         let (a, b, product) = (a.into(), b.into(), product.into());
-        let Sizes { m, n, k, transposed } = self.sizes;
-        a.require(&self.device, elements(m, k)?, "A")?;
-        b.require(&self.device, elements(k, n)?, "B")?;
-        product.require_output(&self.device, elements(m, n)?, &[a.span(), b.span()])?;
+        let [of_a, of_b, of_product] = self.spans;
+        a.require(&self.device, of_a, "A")?;
+        b.require(&self.device, of_b, "B")?;
+        product.require_output(&self.device, of_product, &[a.span(), b.span()])?;
         let [rows, columns, depth] = self.for_kernels;
         let [sliced_a, sliced_b] = &self.factors;
-        let stored = (u32::from(transposed[0]) * A_TRANSPOSED) | (u32::from(transposed[1]) * B_TRANSPOSED);
         let call = best::tensor_best(
             sliced_a.slices.slice(sliced_a.slices.len()),
             sliced_b.slices.slice(sliced_b.slices.len()),
@@ -159,7 +170,8 @@ impl<H: Handle> Plan<H> {
             rows,
             columns,
             depth,
-            stored,
+            self.pitches,
+            self.stored,
         );
         // SAFETY: the matrices and their slices have the plan's sizes, the launches before write the slices, and block,
         // shared memory and grid are the kernel's.

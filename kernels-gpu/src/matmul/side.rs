@@ -5,6 +5,7 @@
 //! contiguous differs.
 
 use super::{A_TRANSPOSED, B_TRANSPOSED, factor::Factor};
+use core::slice;
 
 /// A factor, of which element `(x, k)` is needed for row or column `x`.
 #[derive(Clone, Copy)]
@@ -26,19 +27,25 @@ impl<'a, T: Factor> Side<'a, T> {
     /// The left factor, of `m` by `k`, or stored as `k` by `m`.
     #[inline(always)]
     pub fn left(elements: &'a [T], m: u32, k: u32, stored: u32) -> Self {
-        Self::new(elements, m as usize, k as usize, stored & A_TRANSPOSED == 0)
+        let turned = stored & A_TRANSPOSED == 0;
+        Self::new(elements, m, k, turned, if turned { k } else { m })
     }
 
     /// The right factor, of `k` by `n`, or stored as `n` by `k`.
     #[inline(always)]
     pub fn right(elements: &'a [T], n: u32, k: u32, stored: u32) -> Self {
-        Self::new(elements, n as usize, k as usize, stored & B_TRANSPOSED != 0)
+        let turned = stored & B_TRANSPOSED != 0;
+        Self::new(elements, n, k, turned, if turned { k } else { n })
     }
 
+    /// A factor with neighbours in `k` next to each other in memory if it is `turned`, else with those in `x`; rows in
+    /// memory start every `pitch` elements.
     #[inline(always)]
-    fn new(elements: &'a [T], x: usize, k: usize, turned: bool) -> Self {
-        let (along_x, along_k) = if turned { (k, 1) } else { (1, x) };
-        let wide = elements.as_ptr().addr().is_multiple_of(16) && (if turned { k } else { x }).is_multiple_of(T::WIDTH);
+    pub fn new(elements: &'a [T], x: u32, k: u32, turned: bool, pitch: u32) -> Self {
+        let (x, k, pitch) = (x as usize, k as usize, pitch as usize);
+        let ((along_x, along_k), row) = if turned { ((pitch, 1), k) } else { ((1, pitch), x) };
+        let whole = row.is_multiple_of(T::WIDTH) && pitch.is_multiple_of(T::WIDTH);
+        let wide = elements.as_ptr().addr().is_multiple_of(16) && whole;
         Self { elements, x, k, along_x, along_k, turned, wide }
     }
 
@@ -47,8 +54,10 @@ impl<'a, T: Factor> Side<'a, T> {
     pub fn part(&self, first: usize, depth: usize) -> Self {
         let first = first.min(self.k);
         let k = depth.min(self.k - first);
-        // SAFETY: the part begins inside the factor, or at its end.
-        let elements = unsafe { self.elements.get_unchecked(first * self.along_k..) };
+        let (start, len) = (first * self.along_k, self.elements.len());
+        // SAFETY: the part is the rest of the factor, or nothing.
+        let elements =
+            unsafe { slice::from_raw_parts(self.elements.as_ptr().wrapping_add(start), len.saturating_sub(start)) };
         let wide = elements.as_ptr().addr().is_multiple_of(16) && self.wide;
         Self { elements, k, wide, ..*self }
     }
@@ -83,7 +92,7 @@ impl<'a, T: Factor> Side<'a, T> {
     /// The element is inside the factor.
     #[inline(always)]
     pub unsafe fn get(&self, x: usize, k: usize) -> T {
-        // SAFETY: the caller upholds this function's contract; the factor has `x * k` elements.
+        // SAFETY: the caller upholds this function's contract.
         unsafe { *self.elements.get_unchecked(x * self.along_x + k * self.along_k) }
     }
 

@@ -64,8 +64,8 @@ macro_rules! kernels {
         ///
         /// # Safety
         /// [`BLOCK`] threads, one block for each part of each product, with its dynamic shared memory. `a` and `b` have
-        /// their elements, in rows of `a_pitch` and `b_pitch`, which are multiples of 16 bytes; what a row has beyond
-        /// its elements is zero. `out` has room for all products of `m * n`, which overlap nothing but, exactly, the
+        /// their elements, in rows of whole units of 16 bytes, in which zeros may follow the elements. Rows of A, B and
+        /// the product with its addend are `pitches` apart, multiples of 16 bytes but for the product. `out` has room for all products of `m * n`, which overlap nothing but, exactly, the
         /// addend; the other pointers are null or have their elements. All `a` and `b` are multiples of 16 bytes; those
         /// of the kernel for small parts need not be, if `how` says so. `part` is a multiple of 64 bytes, or 0. A GPU
         /// of sm_80 or later.
@@ -79,10 +79,9 @@ macro_rules! kernels {
             m: u32,
             n: u32,
             k: u32,
-            a_pitch: u32,
-            b_pitch: u32,
             part: u32,
             steps: [u64; 3],
+            pitches: [u32; 3],
             how: u32,
             alpha: f32,
             beta: f32,
@@ -92,7 +91,8 @@ macro_rules! kernels {
             bias: *const f32,
         ) {
             let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
-            let first = Product { out, m, n, how, epilogue };
+            let [a_pitch, b_pitch, pitch] = pitches;
+            let first = Product { out, m, n, pitch, how, epilogue };
             // Without `max` the compiler would keep a panic for a division by 0.
             let each = (m.div_ceil($size.rows) * n.div_ceil($size.columns)).max(1);
             let (number, index) = (thread::block_idx_x() / each, thread::block_idx_x() % each);

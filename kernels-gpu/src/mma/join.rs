@@ -20,6 +20,7 @@ pub unsafe fn mma_join<P: Factor>(
     out: *mut u8,
     m: u32,
     n: u32,
+    pitch: u32,
     how: u32,
     alpha: f32,
     beta: f32,
@@ -30,5 +31,5 @@ pub unsafe fn mma_join<P: Factor>(
 ) {
     let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
     // SAFETY: this kernel has the same contract.
-    unsafe { join::<P>(sums.cast(), parts, &Product { out, m, n, how, epilogue }) };
+    unsafe { join::<P>(sums.cast(), parts, &Product { out, m, n, pitch, how, epilogue }) };
 }

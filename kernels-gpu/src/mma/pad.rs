@@ -19,7 +19,8 @@ pub unsafe fn mma_pad<T: Copy + Into<u32>>(
     step: u64,
     rows: u32,
     columns: u32,
+    pitch: u32,
 ) {
     // SAFETY: this kernel has the same contract.
-    unsafe { copy_rows(from, to, [count, rows, columns], step) };
+    unsafe { copy_rows(from, to, [count, rows, columns], step, pitch) };
 }

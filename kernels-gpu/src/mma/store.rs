@@ -35,7 +35,7 @@ pub unsafe fn store<P: Factor, const A: bool, const B: bool, const M: usize, con
     place: [u32; 2],
 ) {
     let wide = P::WIDE || product.how & WIDE != 0;
-    let row = u64::from(product.n) * if wide { 4 } else { 2 };
+    let row = u64::from(product.n | product.pitch) * if wide { 4 } else { 2 };
     let aligned = row.is_multiple_of(UNIT.into()) && product.out.addr().is_multiple_of(UNIT as usize);
     // SAFETY: the caller upholds this function's contract.
     unsafe {
@@ -126,7 +126,7 @@ unsafe fn copy_units<const WIDE: bool, const N: usize>(
         let (down, unit) = (index / units, index % units);
         let (row, column) = (first_row + down, first_column + unit * (UNIT / size(WIDE)));
         if row < product.m && column < product.n {
-            let to = (row as usize * product.n as usize + column as usize) * size(WIDE) as usize;
+            let to = product.index([row, column]) * size(WIDE) as usize;
             // SAFETY: the unit is in the room, and inside the product, whose rows consist of whole units.
             unsafe {
                 let bits: u128 = at.add(offset(pitch, down, unit, turn(WIDE, down))).load();

@@ -47,6 +47,7 @@ struct Problem<'a> {
     m: u32,
     n: u32,
     k: u32,
+    pitches: [u32; 3],
     stored: u32,
 }
 
@@ -89,14 +90,14 @@ impl Problem<'_> {
     /// Row and column are inside the product, and the factors have their sizes.
     #[inline(always)]
     unsafe fn plain(&self, row: u32, column: u32) -> f32 {
-        let (m, n, depth) = (self.m as usize, self.n as usize, self.k as usize);
+        let [a_pitch, b_pitch, _] = self.pitches.map(|pitch| pitch as usize);
         let (row, column) = (row as usize, column as usize);
         // Start, and distance from one of the depth to the next.
-        let (a, along_a) = if self.stored & A_TRANSPOSED == 0 { (row * depth, 1) } else { (row, m) };
-        let (b, along_b) = if self.stored & B_TRANSPOSED == 0 { (column, n) } else { (column * depth, 1) };
+        let (a, along_a) = if self.stored & A_TRANSPOSED == 0 { (row * a_pitch, 1) } else { (row, a_pitch) };
+        let (b, along_b) = if self.stored & B_TRANSPOSED == 0 { (column, b_pitch) } else { (column * b_pitch, 1) };
         let mut sum = 0.0_f32;
         let mut k = 0;
-        while k < depth {
+        while k < self.k as usize {
             // SAFETY: the caller upholds this function's contract.
             let (x, y) = unsafe {
                 (*self.factors[0].get_unchecked(a + k * along_a), *self.factors[1].get_unchecked(b + k * along_b))
@@ -106,11 +107,18 @@ impl Problem<'_> {
         }
         sum
     }
+
+    /// Where the product's element is.
+    #[inline(always)]
+    fn element(&self, c: *mut f32, row: u32, column: u32) -> *mut f32 {
+        c.wrapping_add(row as usize * self.pitches[2] as usize + column as usize)
+    }
 }
 
 /// Multiplies two matrices of f32, `m` by `k` and `k` by `n`, with their slices and scales (of
 /// [`tensor_slices`](super::slices::tensor_slices), for tiles of [`ROWS`] and [`COLUMNS`], A's lines padded to whole
-/// clusters). `stored` says how A and B lie, as for the family `matmul`.
+/// clusters). `stored` says how A and B lie, as for the family `matmul`; rows in memory of A, B and the product start
+/// every `pitches` elements.
 ///
 /// # Safety
 /// [`BLOCK`] threads, [`SHARED`] bytes of dynamic shared memory, a number of blocks that [`CLUSTER`] divides, and a
@@ -128,11 +136,12 @@ pub unsafe fn tensor_best(
     m: u32,
     n: u32,
     k: u32,
+    pitches: [u32; 3],
     stored: u32,
 ) {
     let slices = [a_slices.as_ptr().cast(), b_slices.as_ptr().cast()];
     let scales = [a_scales.as_ptr().cast(), b_scales.as_ptr().cast()];
-    let problem = Problem { slices, scales, factors: [a, b], m, n, k, stored };
+    let problem = Problem { slices, scales, factors: [a, b], m, n, k, pitches, stored };
     if !cfg!(target_feature = "sm_90") {
         // SAFETY: the caller upholds this function's contract.
         unsafe { without_tensor_cores(&problem, c) };
@@ -172,8 +181,9 @@ unsafe fn without_tensor_cores(problem: &Problem<'_>, c: *mut f32) {
     let columns = (problem.n as usize).max(1);
     let mut i = thread::global_index();
     while i < problem.m as usize * columns {
+        let (row, column) = ((i / columns) as u32, (i % columns) as u32);
         // SAFETY: the element is inside the product.
-        unsafe { c.add(i).write(problem.plain((i / columns) as u32, (i % columns) as u32)) };
+        unsafe { problem.element(c, row, column).write(problem.plain(row, column)) };
         i += thread::grid_stride();
     }
 }
@@ -336,7 +346,7 @@ unsafe fn add_scaled(total: &mut Sums<SUMS>, sums: &Sums<SUMS>, rows: SharedAddr
 #[inline(always)]
 unsafe fn write(problem: &Problem<'_>, total: &Sums<SUMS>, row: u32, column: u32, c: *mut f32) {
     let total = total.get();
-    let pairs = problem.n.is_multiple_of(2) && c.addr().is_multiple_of(8);
+    let pairs = (problem.n | problem.pitches[2]).is_multiple_of(2) && c.addr().is_multiple_of(8);
     let mut has_nan = false;
     unroll!(block < SUMS / 4 => {
         unroll!(half < 2 => {
@@ -355,13 +365,13 @@ unsafe fn write(problem: &Problem<'_>, total: &Sums<SUMS>, row: u32, column: u32
 /// Writes two neighbours, at once if `pairs`.
 ///
 /// # Safety
-/// `c` has room for the product, and is aligned to 8 if `pairs`, with an even number of columns.
+/// `c` has room for the product, and is aligned to 8 if `pairs`, with an even number of columns and an even pitch.
 #[inline(always)]
 unsafe fn write_pair(problem: &Problem<'_>, values: [f32; 2], row: u32, column: u32, pairs: bool, c: *mut f32) {
     if row >= problem.m || column >= problem.n {
         return;
     }
-    let at = c.wrapping_add(row as usize * problem.n as usize + column as usize);
+    let at = problem.element(c, row, column);
     // SAFETY: row and column are inside; the next column is, too, if there is an even number of them.
     unsafe {
         if pairs {
@@ -386,7 +396,7 @@ unsafe fn correct(problem: &Problem<'_>, row: u32, column: u32, c: *mut f32) {
     while i < SUMS as u32 {
         let (row, column) = (row + i / 2 % 2 * 8, column + i / 4 * 8 + i % 2);
         if row < problem.m && column < problem.n {
-            let at = c.wrapping_add(row as usize * problem.n as usize + column as usize);
+            let at = problem.element(c, row, column);
             // SAFETY: the element is inside the product, and this thread has written it.
             unsafe {
                 if (*at).is_nan() {

@@ -31,7 +31,7 @@ static mut TURNED: [MaybeUninit<f32>; LINES as usize * PITCH] =
     [const { MaybeUninit::uninit() }; LINES as usize * PITCH];
 
 /// Writes slices and scales of a factor with `lines` lines of `depth` elements. `ACROSS`: neighbours in memory belong
-/// to different lines, `x[k * lines + line]`; else to one, `x[line * depth + k]`.
+/// to different lines, `x[k * pitch + line]`; else to one, `x[line * pitch + k]`.
 ///
 /// `padded` is the number of lines with those that fill the last tile, which are 0, and `tile` that of a tile. The
 /// scale of piece `p` of a line is f32 number `p * padded + line` of `scales`; it is NaN if the piece has elements from
@@ -39,7 +39,7 @@ static mut TURNED: [MaybeUninit<f32>; LINES as usize * PITCH] =
 ///
 /// # Safety
 /// `BLOCK` threads, and a block for every 32 lines of `padded` and 128 of the depth, those along the lines first; `x`
-/// has `lines * depth` elements, `slices` room for `padded` times the whole pieces of the depth times 4 bytes, `scales`
+/// has the factor's elements, `slices` room for `padded` times the whole pieces of the depth times 4 bytes, `scales`
 /// for `padded` times the number of pieces. `tile` and `padded` are multiples of 32.
 #[kernel(for ACROSS in [false, true], launch_bounds(BLOCK))]
 pub unsafe fn tensor_slices<const ACROSS: bool>(
@@ -48,6 +48,7 @@ pub unsafe fn tensor_slices<const ACROSS: bool>(
     scales: *mut u128,
     lines: u32,
     depth: u32,
+    pitch: u32,
     padded: u32,
     tile: u32,
 ) {
@@ -61,7 +62,7 @@ pub unsafe fn tensor_slices<const ACROSS: bool>(
         let mut row = warp;
         while row < SPAN {
             let (from, line) = (first_k + row, first_line + lane);
-            let at = from as usize * lines as usize + line as usize;
+            let at = from as usize * pitch as usize + line as usize;
             // SAFETY: the element is inside `x`; row and lane are within the array, where each place has one thread.
             unsafe {
                 let value = if from < depth && line < lines { *x.get_unchecked(at) } else { 0.0 };
@@ -80,7 +81,7 @@ pub unsafe fn tensor_slices<const ACROSS: bool>(
                 .0
         } else {
             // SAFETY: the caller upholds this function's contract.
-            unsafe { of_line(x, line, k, lines, depth) }
+            unsafe { of_line(x, line, k, [lines, depth], pitch) }
         };
         // SAFETY: the lanes are together, and the caller upholds the rest.
         unsafe { write(values, slices, scales, [line, k], [depth, padded, tile]) };
@@ -91,11 +92,11 @@ pub unsafe fn tensor_slices<const ACROSS: bool>(
 /// Four neighbours of a line; 0 outside.
 ///
 /// # Safety
-/// `x` has `lines * depth` elements.
+/// `x` has lines of this number and depth.
 #[inline(always)]
-unsafe fn of_line(x: &[f32], line: u32, k: u32, lines: u32, depth: u32) -> [f32; 4] {
-    let at = line as usize * depth as usize + k as usize;
-    if line < lines && k + 3 < depth && depth.is_multiple_of(4) && x.as_ptr().addr().is_multiple_of(16) {
+unsafe fn of_line(x: &[f32], line: u32, k: u32, [lines, depth]: [u32; 2], pitch: u32) -> [f32; 4] {
+    let at = line as usize * pitch as usize + k as usize;
+    if line < lines && k + 3 < depth && pitch.is_multiple_of(4) && x.as_ptr().addr().is_multiple_of(16) {
         // SAFETY: the four are within `x`, aligned to 16 bytes.
         return unsafe { F32x4::load(x.as_ptr().add(at).cast()) }.0;
     }

@@ -149,7 +149,7 @@ impl<T: library::Operand> Ladder for Matvec<T> {
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
         let Sizes { rows: m, columns: k, transposed } = sizes_of(&problem)?;
-        let of_product = matmul::Sizes { m, n: 1, k, transposed: [transposed, false] };
+        let of_product = matmul::Sizes { m, n: 1, k, transposed: [transposed, false], ..matmul::Sizes::default() };
         Ok(oracle::oracle::<T, T::Output>(problem, of_product)?.with_size(&[m, k]))
     }
 

@@ -304,7 +304,7 @@ impl<'g, T: Real> Turns<'g, T> {
         };
         let device = &self.group.members[member].device;
         let mut product = device.uninit::<T>(m * n)?;
-        let sizes = Sizes { m, n, k, transposed: [false; 2] };
+        let sizes = Sizes { m, n, k, ..Sizes::default() };
         matmul_into(operand(0, m * k)?, operand(1, k * n)?, sizes, &mut product)?;
         self.sums[member] = Some(match self.sums[member].take() {
             Some(sum) => {

@@ -47,7 +47,7 @@ impl Group {
                 return Ok(product);
             }
             if self.size == 1 {
-                let sizes = Sizes { m, n, k, transposed: [false; 2] };
+                let sizes = Sizes { m, n, k, ..Sizes::default() };
                 matmul_into(a.part(0)?, b.part(0)?, sizes, product.part_mut(0)?)?;
                 return Ok(product);
             }
@@ -76,7 +76,7 @@ impl Group {
                         continue;
                     }
                     let mut result = device.uninit::<T>(rows * width)?;
-                    let sizes = Sizes { m: rows, n: width, k, transposed: [false; 2] };
+                    let sizes = Sizes { m: rows, n: width, k, ..Sizes::default() };
                     matmul_into(a.part(rank)?, to, sizes, &mut result)?;
                     let block = Block { rows, columns: width };
                     copy_block(block, (&result).into(), width, product.part_mut(rank)?.view_mut(panel.start..)?, n)?;

@@ -24,13 +24,14 @@ impl Batch {
         Self { count, steps }
     }
 
-    /// `count` products that follow each other without gaps.
+    /// `count` products that follow each other, the first row of each after the last of the one before.
     ///
     /// # Errors
     /// [`Error::Argument`] if a matrix has more elements than memory has.
     pub fn contiguous(count: usize, sizes: Sizes) -> Result<Self> {
-        let [a, b, product] = matrices(sizes)?;
-        Ok(Self { count, steps: [a, b, product] })
+        let (pitches, stored) = (sizes.pitches()?, sizes.stored());
+        let step = |i: usize| elements(stored[i][0], pitches[i]);
+        Ok(Self { count, steps: [step(0)?, step(1)?, step(2)?] })
     }
 
     /// The same with one A (`0`) or one B (`1`) for all products.
@@ -49,8 +50,8 @@ impl Batch {
     /// # Errors
     /// [`Error::Argument`] if these are more than memory has, and if products overlap.
     pub fn spans(&self, sizes: Sizes) -> Result<[usize; 3]> {
-        let matrices = matrices(sizes)?;
-        if self.count > 1 && self.steps[2] < matrices[2] {
+        let matrices = sizes.spans()?;
+        if self.count > 1 && self.steps[2] < matrices[2] && !self.are_side_by_side(sizes)? {
             let (step, len) = (self.steps[2], matrices[2]);
             return Err(Error::Argument(format!(
                 "products of {len} elements that start every {step} elements overlap: choose steps of {len} or more"
@@ -64,14 +65,21 @@ impl Batch {
         Ok([span(0).ok_or_else(too_large)?, span(1).ok_or_else(too_large)?, span(2).ok_or_else(too_large)?])
     }
 
+    /// Whether the rows of all products lie beside each other in the rows of one matrix.
+    fn are_side_by_side(&self, sizes: Sizes) -> Result<bool> {
+        let ([.., pitch], step) = (sizes.pitches()?, self.steps[2]);
+        let end = (self.count - 1).checked_mul(step).and_then(|before| before.checked_add(sizes.n));
+        Ok(step >= sizes.n && end.is_some_and(|end| end <= pitch))
+    }
+
     /// Elements of all products, which follow each other.
     ///
     /// # Errors
-    /// Those of [`Batch::spans`], and [`Error::Argument`] if there are gaps between products, which a new buffer would
-    /// leave uninitialised.
+    /// Those of [`Batch::spans`], and [`Error::Argument`] if there are gaps between products or their rows, which a new
+    /// buffer would leave uninitialised.
     pub(crate) fn without_gaps(&self, sizes: Sizes) -> Result<usize> {
-        let ([.., len], [.., span]) = (matrices(sizes)?, self.spans(sizes)?);
-        let step = self.steps[2];
+        sizes.require_no_gaps()?;
+        let ([.., len], [.., span], step) = (sizes.spans()?, self.spans(sizes)?, self.steps[2]);
         if self.count > 1 && step != len {
             return Err(Error::Argument(format!(
                 "products of {len} elements that start every {step} elements have gaps between them, which a new \
@@ -82,16 +90,11 @@ impl Batch {
     }
 }
 
-/// Elements of A, B and a product.
-fn matrices(Sizes { m, n, k, .. }: Sizes) -> Result<[usize; 3]> {
-    Ok([elements(m, k)?, elements(k, n)?, elements(m, n)?])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SIZES: Sizes = Sizes { m: 2, n: 3, k: 4, transposed: [false, true] };
+    const SIZES: Sizes = Sizes { m: 2, n: 3, k: 4, transposed: [false, true], leading_dimensions: [0; 3] };
 
     #[test]
     fn spans_end_with_the_last_matrix() {
@@ -112,6 +115,16 @@ mod tests {
         assert_eq!(len(Batch::new(0, [0, 0, 9])).expect("no product"), 0);
         let refusal = len(Batch::new(2, [8, 12, 9])).expect_err("there is a gap").to_string();
         assert!(refusal.contains("every 9 elements"), "{refusal}");
+    }
+
+    #[test]
+    fn products_may_lie_side_by_side() {
+        let sizes = Sizes { leading_dimensions: [0, 0, 10], ..SIZES };
+        assert_eq!(Batch::new(3, [8, 12, 3]).spans(sizes).expect("columns 0 to 8"), [24, 36, 2 * 3 + 13]);
+        assert!(Batch::new(4, [8, 12, 3]).spans(sizes).is_err(), "the last one would reach into the next row");
+        assert!(Batch::new(2, [8, 12, 2]).spans(sizes).is_err(), "a column of both");
+        assert_eq!(Batch::contiguous(2, sizes).expect("it is small").steps, [8, 12, 20]);
+        assert!(Batch::new(2, [8, 12, 20]).without_gaps(sizes).is_err());
     }
 
     #[test]

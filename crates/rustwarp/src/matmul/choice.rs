@@ -133,10 +133,12 @@ impl Work {
 
 /// Whether the kernel copies the factors asynchronously, which depends on the sizes and on where rows start.
 fn is_fast<T: Real>(tile: &Tile<T>, sizes: &Sizes, batch: &Batch) -> bool {
-    let Sizes { m, n, k, transposed } = *sizes;
+    let Sizes { m, n, k, transposed, leading_dimensions } = *sizes;
     // Only factors that are not turned are copied in runs.
     let step = |factor: usize| if batch.count > 1 { batch.steps[factor] } else { 0 };
-    let off = |length: usize, factor| !(length.is_multiple_of(T::WIDTH) && step(factor).is_multiple_of(T::WIDTH));
+    let off = |length: usize, factor: usize| {
+        ![length, leading_dimensions[factor], step(factor)].iter().all(|n| n.is_multiple_of(T::WIDTH))
+    };
     let odd = transposed[0] && off(m, 0) || !transposed[1] && off(n, 1);
     tile.size().is_pipelined([m, n, k], [!transposed[0], transposed[1]]) && (tile.size().any || !odd)
 }

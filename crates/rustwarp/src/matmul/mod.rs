@@ -1,5 +1,5 @@
 //! Matrix product: `c[i][j] = sum over k of a[i][k] * b[k][j]`, row-major, of any sizes; A and B also stored
-//! transposed. A [`Batch`] of products of one size is one launch.
+//! transposed, and any of the three as parts of larger matrices. A [`Batch`] of products of one size is one launch.
 //!
 //! - *Error bound*: `K * epsilon * sum of |a| |b|`. A product without terms (`K = 0`) is 0.
 //! - *Determinism*: the same bits on every run on devices for which the same tile, parts and number of whole tiles are
@@ -22,24 +22,26 @@ use crate::ptx::library;
 pub use batch::Batch;
 use choice::Division;
 pub use sizes::Sizes;
-pub(crate) use sizes::elements;
+pub(crate) use sizes::{elements, small};
 pub use tile::{Kernel, Real, Tile};
 
 /// The product of A, `m` x `k`, and B, `k` x `n`: a matrix of `m` x `n`.
 ///
 /// # Errors
 /// [`Error::Mismatch`] if a buffer does not have the length of its matrix, [`Error::Argument`] for sizes beyond 2^32 -
-/// 1, [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] if the kernels are not built, and the errors
-/// of the device.
+/// 1, for a leading dimension that is less than a row, and for gaps between the rows of the product;
+/// [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] if the kernels are not built, and the errors of
+/// the device.
 pub fn matmul<'a, T: Real>(a: impl Into<View<'a, T>>, b: impl Into<View<'a, T>>, sizes: Sizes) -> Result<Buffer<T>> {
     let (a, b) = (a.into(), b.into());
     matmul_on(a.device(), a, b, sizes)
 }
 
 /// Writes the product of A and B to a matrix of `m` x `n`, without waiting, in the stream of the device of the product.
+/// Elements of gaps between its rows are not written.
 ///
 /// # Errors
-/// Those of [`matmul()`].
+/// Those of [`matmul()`], but for gaps.
 pub fn matmul_into<'a, T: Real>(
     a: impl Into<View<'a, T>>,
     b: impl Into<View<'a, T>>,
@@ -48,10 +50,11 @@ pub fn matmul_into<'a, T: Real>(
 ) -> Result<()> {
     let (a, b, product) = (a.into(), b.into(), product.into());
     b.require_on(product.device(), "B")?;
-    let Sizes { m, n, k, .. } = sizes;
-    for (name, have, [rows, columns]) in [("A", a.len(), [m, k]), ("B", b.len(), [k, n])] {
-        if rows.checked_mul(columns) != Some(have) {
-            return Err(Error::Mismatch(format!("{name} has {have} elements, and {rows}x{columns} are needed")));
+    let ([of_a, of_b, _], [stored_a, stored_b, _]) = (sizes.spans()?, sizes.stored());
+    for (name, have, span, [rows, columns]) in [("A", a.len(), of_a, stored_a), ("B", b.len(), of_b, stored_b)] {
+        if have != span {
+            let needed = format!("a matrix of {rows}x{columns} has {span} with those between its rows");
+            return Err(Error::Mismatch(format!("{name} has {have} elements, and {needed}")));
         }
     }
     Plan::new(product.device(), sizes, None)?.launch([a, b], product)
@@ -75,7 +78,7 @@ pub fn matmul_batched<'a, T: Real>(
 }
 
 /// Writes the products of a batch, without waiting, in the stream of the device of the products. A, B and the products
-/// have [`Batch::spans`] elements. Elements of gaps between products are not written.
+/// have [`Batch::spans`] elements. Elements of gaps between products and their rows are not written.
 ///
 /// # Errors
 /// [`Error::Mismatch`] for memory of another length, [`Error::Argument`] for products that overlap, and for more blocks
@@ -92,6 +95,7 @@ pub fn matmul_batched_into<'a, T: Real>(
 }
 
 fn matmul_on<T: Real>(device: &Device, a: View<'_, T>, b: View<'_, T>, sizes: Sizes) -> Result<Buffer<T>> {
+    sizes.require_no_gaps()?;
     let mut output = device.uninit::<T>(elements(sizes.m, sizes.n)?)?;
     matmul_into(a, b, sizes, &mut output)?;
     Ok(output)
@@ -119,6 +123,8 @@ pub struct Plan<T: 'static, H: Handle = Device> {
     for_kernels: [u32; 3],
     /// Elements from one A, B and product to the next.
     steps: [u64; 3],
+    /// Elements from one row in memory of each to the next.
+    pitches: [u32; 3],
     kernel: Kernel<T>,
     /// Depth of the part that a block computes, but for the first tiles.
     depth: u32,
@@ -148,13 +154,9 @@ impl<T: Real, H: Handle> Plan<T, H> {
     /// [`Error::Argument`] for sizes beyond 2^32 - 1, for a tile that does not fit, if none does, for more blocks than
     /// a grid can have, and for products that overlap; [`Error::OutOfMemory`] if the device has less memory free.
     pub fn batched(device: &H, sizes: Sizes, batch: Batch, tile: Option<&Tile<T>>) -> Result<Self> {
-        let (Sizes { m, n, k, transposed }, info) = (sizes, device.backend().info());
-        let (Ok(rows), Ok(columns), Ok(terms)) = (u32::try_from(m), u32::try_from(n), u32::try_from(k)) else {
-            return Err(Error::Argument(format!(
-                "matmul takes sizes up to 2^32 - 1, not {m}x{n}x{k}: multiply in parts"
-            )));
-        };
-        let spans = batch.spans(sizes)?;
+        let (Sizes { m, n, k, transposed, .. }, info) = (sizes, device.backend().info());
+        let (spans, pitches) = (batch.spans(sizes)?, sizes.pitches()?);
+        let ([rows, columns, terms], pitches) = (small([m, n, k])?, small(pitches)?);
         let tiles = T::tiles();
         let allowed =
             |candidate: &&Tile<T>| candidate.fits(info) && tile.is_none_or(|tile| tile.name() == candidate.name());
@@ -183,6 +185,7 @@ impl<T: Real, H: Handle> Plan<T, H> {
             spans,
             for_kernels: [rows, columns, terms],
             steps: batch.steps.map(|step| step as u64),
+            pitches,
             kernel: tile.kernel(turned),
             depth,
             whole,
@@ -212,11 +215,11 @@ impl<T: Real, H: Handle> Plan<T, H> {
         a.require(&self.device, of_a, "A")?;
         b.require(&self.device, of_b, "B")?;
         product.require_output(&self.device, of_product, &[a.span(), b.span()])?;
-        let ([m, n, k], [step_a, step_b, step]) = (self.for_kernels, self.steps);
+        let ([m, n, k], steps, pitches) = (self.for_kernels, self.steps, self.pitches);
         let (on_a, on_b) = (a.slice(a.len()), b.slice(b.len()));
         let (sums, tickets) = (self.sums.ptr(), self.tickets.ptr());
         let (depth, whole) = (self.depth, self.whole);
-        let call = (self.kernel)(on_a, on_b, product.ptr(), m, n, k, step_a, step_b, step, depth, whole, sums, tickets);
+        let call = (self.kernel)(on_a, on_b, product.ptr(), m, n, k, steps, pitches, depth, whole, sums, tickets);
         // SAFETY: the operands have the matrices of all products of the batch, whose products do not overlap (see
         // `Batch::spans`), the block is the kernel's, every part of each tile of each product has a block and, if there
         // are several, room for its sums, and the shared memory is the tile's; every launch leaves the tickets at 0.

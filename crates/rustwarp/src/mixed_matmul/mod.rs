@@ -15,10 +15,11 @@
 //! - *Few tiles*: the depth of a single product whose tiles would leave most of the device idle is divided. The parts
 //!   write their sums to scratch memory, and a second launch adds these in a fixed order, in f32 or i32, within the
 //!   bounds above. Batches are not divided.
-//! - *Layout*: row-major, A and B also stored transposed. Factors are copied first, which takes as much memory again
-//!   for the time of the call, if their rows, or the matrices of a batch, do not start at multiples of 16 bytes. On
-//!   GPUs of compute capability 9.0 also in large products, if they do not start at multiples of 128 bytes, and factors
-//!   that are not of 16 bits, if they do not lie along `k` (B not stored transposed, A stored transposed).
+//! - *Layout*: row-major, A and B also stored transposed, any of the three as parts of larger matrices. Factors are
+//!   copied first, which takes as much memory again for the time of the call, if their rows, or the matrices of a
+//!   batch, do not start at multiples of 16 bytes. On GPUs of compute capability 9.0 also in large products, if they do
+//!   not start at multiples of 128 bytes, and factors that are not of 16 bits, if they do not lie along `k` (B not
+//!   stored transposed, A stored transposed). Single warps also copy those whose rows have no whole units of 16 bytes.
 //! - [`Epilogue`]: scales, an addend, a bias and an activation in the same launch.
 //! - *Source*: the kernels are `kernels_gpu::tensor::mixed` and `kernels_gpu::mma`.
 //!

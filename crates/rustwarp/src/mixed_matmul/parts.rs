@@ -44,7 +44,8 @@ impl<H: Handle> Parts<H> {
     /// The problem of the products that are the parts.
     pub fn problem(&self, whole: &Problem) -> Problem {
         let step = u64::from(whole.rows) * u64::from(whole.columns);
-        Problem { count: self.count, steps: [0, 0, step], ..*whole }
+        let [a, b, _] = whole.pitches;
+        Problem { count: self.count, steps: [0, 0, step], pitches: [a, b, whole.columns], ..*whole }
     }
 
     /// The launch that adds the sums and finishes them.
@@ -58,7 +59,7 @@ impl<H: Handle> Parts<H> {
         product: View<'a, O, H>,
     ) -> Launch<'a> {
         let Parameters { how, alpha, beta, addend, vectors: [row_scales, column_scales, bias] } = epilogue;
-        let Problem { rows, columns, .. } = *problem;
+        let Problem { rows, columns, pitches: [.., pitch], .. } = *problem;
         // SAFETY: the view and the plan borrow the memory, of which these are the bytes.
         let (sums, out) = unsafe { (Ptr::new(self.sums.address()), PtrMut::new(product.address())) };
         let call = (self.join)(
@@ -67,6 +68,7 @@ impl<H: Handle> Parts<H> {
             out,
             rows,
             columns,
+            pitch,
             how,
             alpha,
             beta,

@@ -1,7 +1,7 @@
 //! Sizes of a batch as the kernels take them.
 
 use crate::error::{Error, Result};
-use crate::matmul::{Batch, Sizes};
+use crate::matmul::{Batch, Sizes, small};
 
 /// Products of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,11 +13,14 @@ pub struct Problem {
     pub count: u32,
     /// Elements from one A, B and product to the next.
     pub steps: [u64; 3],
+    /// Elements from one row in memory of each to the next.
+    pub pitches: [u32; 3],
 }
 
 impl Problem {
     /// # Errors
-    /// [`Error::Argument`] for sizes from 2^31 - 512 on, and as many products.
+    /// [`Error::Argument`] for sizes from 2^31 - 512 on, as many products, and leading dimensions that are less than a
+    /// row or beyond 2^32 - 1.
     pub fn new(sizes: Sizes, batch: Batch) -> Result<Self> {
         let Sizes { m, n, k, .. } = sizes;
         let fits = |n: usize| u32::try_from(n).ok().filter(|n| *n < (1 << 31) - 512);
@@ -27,7 +30,7 @@ impl Problem {
                 let used = count > 1 && rows > 0 && columns > 0 && depth > 0;
                 let [a, b, product] = batch.steps.map(|step| step as u64);
                 let steps = [if used { a } else { 0 }, if used { b } else { 0 }, if count > 1 { product } else { 0 }];
-                Ok(Self { rows, columns, depth, count, steps })
+                Ok(Self { rows, columns, depth, count, steps, pitches: small(sizes.pitches()?)? })
             }
             _ => {
                 let what = format!("{} of {m}x{n}x{k}", batch.count);

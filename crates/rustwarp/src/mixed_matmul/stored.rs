@@ -25,6 +25,8 @@ struct Copy<H: Handle> {
 pub struct Stored<H: Handle> {
     rows: u32,
     columns: u32,
+    /// Elements from one row to the next.
+    pitch: u32,
     /// Number of matrices, and elements from one to the next.
     count: u32,
     step: u64,
@@ -53,15 +55,19 @@ pub struct Request {
     pub count: u32,
     /// Elements from one to the next.
     pub step: u64,
+    /// Elements from one row in memory to the next.
+    pub pitch: u32,
     /// Whether neighbours in memory belong to different lines.
     pub across: bool,
     /// Lines of a tile; 0 without a map.
     pub tile: u32,
     /// Whether it is copied to lie along the depth if it lies across.
     pub turns: bool,
-    /// Number of bytes of which its rows have a multiple, or are copied to have one; `None` if any length will do, and
-    /// any distance of matrices.
+    /// Number of bytes of which its rows are a multiple apart, or are copied to be; `None` if any distance will do, of
+    /// rows and of matrices.
     pub multiple: Option<u32>,
+    /// Whether its rows also have a multiple of 16 bytes, or are copied to have zeros up to one.
+    pub filled: bool,
 }
 
 /// The family with the kernels that make the copy.
@@ -79,18 +85,21 @@ impl<H: Handle> Stored<H> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has too little memory for the copy.
     pub fn new<T: Scalar>(device: &H, request: &Request) -> Result<Self> {
-        let Request { lines, depth, count, step, across, tile, turns, multiple } = *request;
+        let Request { lines, depth, count, step, pitch, across, tile, turns, multiple, filled } = *request;
         let size = size_of::<T>() as u32;
         let turned = across && turns;
         let (rows, columns) = if across && !turned { (depth, lines) } else { (lines, depth) };
         let apart = count > 1 && !step.is_multiple_of((pad::UNIT / size).into());
-        let needed = turned || multiple.is_some_and(|multiple| apart || !columns.is_multiple_of(multiple / size));
+        let short = filled && !columns.is_multiple_of(pad::UNIT / size);
+        let off = |multiple: u32| apart || short || !pitch.is_multiple_of(multiple / size);
+        let needed = turned || multiple.is_some_and(off);
         let units = columns.div_ceil(pad::LINE / size) as usize * (pad::LINE / pad::UNIT) as usize;
         let units = elements(elements(rows as usize, units)?, count as usize)?;
         let copy = (needed && units > 0).then(|| Memory::uninit(device.clone(), units, "a factor with longer rows"));
         Ok(Self {
             rows,
             columns,
+            pitch,
             count,
             step,
             box_rows: if across && !turned { ROW / size } else { self::lines(tile, lines) },
@@ -102,7 +111,7 @@ impl<H: Handle> Stored<H> {
     pub fn prepare<'a, T: Scalar>(&'a self, factor: View<'a, T, H>, copies: Copies) -> Option<Launch<'a>> {
         let Copy { memory, turned } = self.copy.as_ref()?;
         let (rows, columns, address) = (self.rows, self.columns, factor.address());
-        let (count, step) = (self.count, self.step);
+        let (count, step, pitch) = (self.count, self.step, self.pitch);
         let blocks = |blocks: u64| blocks.clamp(1, COPY_BLOCKS) as u32;
         // SAFETY: the view borrows the memory, elements of a `T` have as many bits as these, and the copy has room.
         let launch = unsafe {
@@ -110,19 +119,27 @@ impl<H: Handle> Stored<H> {
                 let tiles = u64::from(rows.div_ceil(turn::SIDE)) * u64::from(columns.div_ceil(turn::SIDE));
                 let to = memory.address();
                 let call = match size_of::<T>() {
-                    1 => turn::tensor_turn::<u8>(Ptr::new(address), PtrMut::new(to), count, step, columns, rows),
-                    _ => turn::tensor_turn::<u32>(Ptr::new(address), PtrMut::new(to), count, step, columns, rows),
+                    1 => turn::tensor_turn::<u8>(Ptr::new(address), PtrMut::new(to), count, step, columns, rows, pitch),
+                    _ => {
+                        turn::tensor_turn::<u32>(Ptr::new(address), PtrMut::new(to), count, step, columns, rows, pitch)
+                    }
                 };
                 Launch::new(call, Shape::linear(blocks(tiles * u64::from(count)), turn::BLOCK))
             } else {
                 let (to, kernel) = (memory.ptr(), (copies, size_of::<T>()));
                 let call = match kernel {
-                    (Copies::Tensor, 1) => pad::tensor_pad::<u8>(Ptr::new(address), to, count, step, rows, columns),
-                    (Copies::Tensor, 2) => pad::tensor_pad::<u16>(Ptr::new(address), to, count, step, rows, columns),
-                    (Copies::Tensor, _) => pad::tensor_pad::<u32>(Ptr::new(address), to, count, step, rows, columns),
-                    (Copies::Mma, 1) => mma_pad::<u8>(Ptr::new(address), to, count, step, rows, columns),
-                    (Copies::Mma, 2) => mma_pad::<u16>(Ptr::new(address), to, count, step, rows, columns),
-                    (Copies::Mma, _) => mma_pad::<u32>(Ptr::new(address), to, count, step, rows, columns),
+                    (Copies::Tensor, 1) => {
+                        pad::tensor_pad::<u8>(Ptr::new(address), to, count, step, rows, columns, pitch)
+                    }
+                    (Copies::Tensor, 2) => {
+                        pad::tensor_pad::<u16>(Ptr::new(address), to, count, step, rows, columns, pitch)
+                    }
+                    (Copies::Tensor, _) => {
+                        pad::tensor_pad::<u32>(Ptr::new(address), to, count, step, rows, columns, pitch)
+                    }
+                    (Copies::Mma, 1) => mma_pad::<u8>(Ptr::new(address), to, count, step, rows, columns, pitch),
+                    (Copies::Mma, 2) => mma_pad::<u16>(Ptr::new(address), to, count, step, rows, columns, pitch),
+                    (Copies::Mma, _) => mma_pad::<u32>(Ptr::new(address), to, count, step, rows, columns, pitch),
                 };
                 Launch::new(call, Shape::linear(blocks(u64::from(rows) * u64::from(count)), pad::BLOCK))
             }
@@ -154,7 +171,7 @@ impl<H: Handle> Stored<H> {
                 let step = if self.count > 1 { u64::from(pitch) * u64::from(self.rows) } else { 0 };
                 Place { address: copy.memory.address(), pitch, step }
             }
-            None => Place { address, pitch: self.columns, step: self.step },
+            None => Place { address, pitch: self.pitch, step: self.step },
         }
     }
 

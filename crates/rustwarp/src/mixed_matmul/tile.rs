@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     fn problem(rows: u32, columns: u32, depth: u32, count: u32) -> Problem {
-        Problem { rows, columns, depth, count, steps: [0; 3] }
+        Problem { rows, columns, depth, count, steps: [0; 3], pitches: [depth, columns, columns] }
     }
 
     #[test]

@@ -56,9 +56,10 @@ impl<H: Handle> Warpgroups<H> {
         let large = [rows, columns, depth].into_iter().map(u128::from).product::<u128>() >= COPY_PAYS;
         let multiple = tensor.then_some(if large { pad::LINE } else { pad::UNIT });
         let factor = |factor: usize, lines, tile| {
-            let ((count, step), depth) = (problem.matrices(factor), problem.depth);
-            let (across, turns) = (across[factor], tensor && !T::EITHER);
-            Stored::new::<T>(device, &Request { lines, depth, count, step, across, tile, turns, multiple })
+            let ((count, step), depth, pitch) = (problem.matrices(factor), problem.depth, problem.pitches[factor]);
+            let (across, turns, filled) = (across[factor], tensor && !T::EITHER, false);
+            let request = Request { lines, depth, count, step, pitch, across, tile, turns, multiple, filled };
+            Stored::new::<T>(device, &request)
         };
         let order = if T::EITHER { usize::from(across_a) * 2 + usize::from(across_b) } else { 0 };
         Ok(Self {
@@ -145,7 +146,7 @@ impl<H: Handle> Warpgroups<H> {
         (problem, part, out): (&Problem, u32, u64),
     ) -> Call<'a> {
         let Parameters { how, alpha, beta, addend, vectors: [row_scales, column_scales, bias] } = epilogue;
-        let Problem { rows, columns, depth, count, steps } = *problem;
+        let Problem { rows, columns, depth, count, steps, pitches } = *problem;
         // SAFETY: by contract the matrices are there.
         let (on_a, on_b, out) = unsafe { (Ptr::new(a), Ptr::new(b), PtrMut::new(out)) };
         (self.kernel)(
@@ -161,6 +162,7 @@ impl<H: Handle> Warpgroups<H> {
             count,
             part,
             steps,
+            pitches,
             how | self.orders,
             alpha,
             beta,
@@ -183,10 +185,10 @@ fn product_map<O: Scalar, H: Handle>(
     problem: &Problem,
     how: u32,
 ) -> Result<Option<TensorMap>> {
-    let Problem { rows, columns, count, steps: [_, _, step], .. } = *problem;
+    let Problem { rows, columns, count, steps: [_, _, step], pitches: [_, _, pitch], .. } = *problem;
     let whole = |elements: u64| (elements * size_of::<O>() as u64).is_multiple_of(pad::UNIT.into());
-    if how & FINISHED != 0 || !address.is_multiple_of(16) || !whole(columns.into()) || count > 1 && !whole(step) {
+    if how & FINISHED != 0 || !address.is_multiple_of(16) || !whole(pitch.into()) || count > 1 && !whole(step) {
         return Ok(None);
     }
-    map::<O, H>(device, address, [columns, rows, count], [columns.into(), step], COPY_ROWS).map(Some)
+    map::<O, H>(device, address, [columns, rows, count], [pitch.into(), step], COPY_ROWS).map(Some)
 }

@@ -27,7 +27,7 @@ const COPY_COSTS: RangeInclusive<usize> = 512..=2048;
 
 /// Whether single warps are faster than warpgroups.
 pub fn pay<T: Operand>(sizes: Sizes) -> bool {
-    let Sizes { m, n, k, transposed } = sizes;
+    let Sizes { m, n, k, transposed, .. } = sizes;
     let turned = !T::EITHER && (transposed[0] || !transposed[1]);
     size_of::<T>() == 1 && turned && [m, n, k].iter().all(|n| COPY_COSTS.contains(n))
 }
@@ -67,8 +67,10 @@ impl<H: Handle> Warps<H> {
         };
         let factor = |factor: usize, lines| {
             let ((count, step), multiple) = (problem.matrices(factor), Some(pad::UNIT));
-            let (depth, across) = (problem.depth, across[factor]);
-            Stored::new::<T>(device, &Request { lines, depth, count, step, across, tile: 0, turns: false, multiple })
+            let (depth, pitch, across) = (problem.depth, problem.pitches[factor], across[factor]);
+            let (tile, turns, filled) = (0, false, true);
+            let request = Request { lines, depth, count, step, pitch, across, tile, turns, multiple, filled };
+            Stored::new::<T>(device, &request)
         };
         Ok(Self {
             problem,
@@ -112,9 +114,9 @@ impl<H: Handle> Warps<H> {
     /// The matrices are there, and at `out` room for the products, or the sums of their parts.
     unsafe fn products<'a, T: Operand>(&self, [a, b]: [Place; 2], epilogue: Parameters<'a>, out: u64) -> Launch<'a> {
         let Problem { rows, columns, depth, .. } = self.problem;
-        let (epilogue, part, [mut a_step, mut b_step, out_step]) = match &self.parts {
-            Some(parts) => (Parameters::of_sums(), parts.part, parts.problem(&self.problem).steps),
-            None => (epilogue, 0, [a.step, b.step, self.problem.steps[2]]),
+        let (epilogue, part, [mut a_step, mut b_step, out_step], pitch) = match &self.parts {
+            Some(parts) => (Parameters::of_sums(), parts.part, parts.problem(&self.problem).steps, columns),
+            None => (epilogue, 0, [a.step, b.step, self.problem.steps[2]], self.problem.pitches[2]),
         };
         if self.parts.is_some() {
             // The next part of a factor that lies across the depth is some rows further on, of another some elements.
@@ -137,10 +139,9 @@ impl<H: Handle> Warps<H> {
             rows,
             columns,
             depth,
-            a.pitch,
-            b.pitch,
             part,
             [a_step, b_step, out_step],
+            [a.pitch, b.pitch, pitch],
             how | unaligned,
             alpha,
             beta,

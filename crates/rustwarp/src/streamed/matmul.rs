@@ -183,7 +183,7 @@ impl<'a, T: Real> Product<'a, T> {
             let mut written = Results::start(scope, self.device, &sink, self.cut.piece, self.cut.writers)?;
             run::<T>(self.device, &self.factors[..1], &self.cut, &[], settings, |slots| {
                 let rows = slots.len / k;
-                let sizes = Sizes { m: rows, n: width, k, transposed: [false; 2] };
+                let sizes = Sizes { m: rows, n: width, k, ..Sizes::default() };
                 let result = &mut results[slots.number as usize % RESULTS];
                 let a = slots.memory[0].view(..slots.len)?;
                 matmul_into(a, b.view(..k * width)?, sizes, result.view_mut(..rows * width)?)?;

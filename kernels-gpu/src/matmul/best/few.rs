@@ -8,9 +8,9 @@ use super::{
     as_stored::{AsStored, K, THREADS, TOGETHER, X},
     engine::Engine,
     finish::write,
-    product::matrix,
+    matrices::Matrices,
 };
-use crate::matmul::{A_TRANSPOSED, B_TRANSPOSED, factor::Factor, outer::multiply_add, side::Side};
+use crate::matmul::{factor::Factor, outer::multiply_add};
 use crate::unroll::unroll;
 use cuda_std::{
     memory::{copy_async_commit, copy_async_wait},
@@ -32,31 +32,29 @@ pub const fn shared<T: Factor>() -> u32 {
 /// Computes a tile of a product. `ALONG_A` and `ALONG_B` say whether A and B are stored along `k`.
 ///
 /// # Safety
-/// [`THREADS`] threads, one block per tile of each product, and [`shared`] bytes of shared memory; the operands of
-/// product `i` start at elements `i * steps` of `a`, `b` and `c`.
+/// [`THREADS`] threads, one block per tile of each product, and [`shared`] bytes of shared memory; `a` and `b` have the
+/// matrices, and `c` has room for them.
 #[inline(always)]
 pub unsafe fn few<T: Factor, const ALONG_A: bool, const ALONG_B: bool>(
     a: &[T],
     b: &[T],
     c: *mut T,
-    [m, n, k]: [u32; 3],
-    steps: [usize; 3],
+    matrices: Matrices,
 ) {
     const {
         let [rows, columns] = Engine::<T>::LANES;
         assert!(OF_THREAD[0] * rows == X && OF_THREAD[1] * columns == X, "the warp has the whole tile");
         assert!(THREADS == 32 && K.is_multiple_of(TOGETHER), "a stage is made of runs");
     };
-    let stored = if ALONG_A { 0 } else { A_TRANSPOSED } | if ALONG_B { B_TRANSPOSED } else { 0 };
+    let [m, n, _] = matrices.sizes;
     let (across, down) = (n.div_ceil(X as u32), m.div_ceil(X as u32));
     // There is no block if there is no tile; without `max` the compiler would keep a panic for a division by 0.
     let (tiles, index) = (across.wrapping_mul(down).max(1), thread::block_idx_x());
     let (number, tile) = ((index / tiles) as usize, index % tiles);
     let own = [(tile / across.max(1)) as usize * X, (tile % across.max(1)) as usize * X];
     // SAFETY: there is a block for each tile of each product, so this product exists, and these are its factors.
-    let (a, b) = unsafe { (matrix(a, number * steps[0], [m, k]), matrix(b, number * steps[1], [k, n])) };
-    let (a, b) = (Side::left(a, m, k, stored), Side::right(b, n, k, stored));
-    let c = c.wrapping_add(number * steps[2]);
+    let [a, b] = unsafe { matrices.factors([a, b], number, [ALONG_A, ALONG_B]) };
+    let c = matrices.product(c, number);
 
     let tid = thread::thread_idx_x() as usize;
     let [row, column] = Engine::<T>::new(tid).place();
@@ -102,6 +100,6 @@ pub unsafe fn few<T: Factor, const ALONG_A: bool, const ALONG_B: bool>(
             first += K;
             reading = if reading == 0 { stage } else { 0 };
         }
-        write(c, [a.x, b.x], [own[0] + row, own[1] + column], neighbours, own, &sums);
+        write(c, matrices.pitches[2], [a.x, b.x], [own[0] + row, own[1] + column], neighbours, own, &sums);
     }
 }

@@ -180,24 +180,27 @@ unsafe fn add_row<T: Factor, const N: usize>(from: *const T, step: usize, sums: 
 }
 
 /// Writes a thread's sums, the first of which belongs to `row`, `column`, as far as they are inside the product and not
-/// before `own`. The thread has runs of this number of neighbouring rows and columns.
+/// before `own`. The thread has runs of this number of neighbouring rows and columns; rows start every `pitch` elements.
 ///
 /// # Safety
 /// No other thread writes these elements.
 #[inline(always)]
 pub unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
     c: *mut T,
+    pitch: u32,
     [rows, columns]: [usize; 2],
     [row, column]: [usize; 2],
     neighbours: [usize; 2],
     own: [usize; 2],
     sums: &[[T; TN]; TM],
 ) {
-    let wide = neighbours[1] == T::WIDTH && columns.is_multiple_of(T::WIDTH) && c.addr().is_multiple_of(16);
+    let pitch = pitch as usize;
+    let whole = columns.is_multiple_of(T::WIDTH) && pitch.is_multiple_of(T::WIDTH);
+    let wide = neighbours[1] == T::WIDTH && whole && c.addr().is_multiple_of(16);
     unroll!(i < TM => {
         let row = place(row, Engine::<T>::LANES[0], neighbours[0], i);
         if own[0] <= row && row < rows {
-            let to = c.wrapping_add(row * columns);
+            let to = c.wrapping_add(row * pitch);
             if wide {
                 // SAFETY: the row is inside the product and starts on a boundary, as do tiles; the caller upholds the
                 // rest of the contract.

@@ -28,6 +28,7 @@ use cuda_std::kernel;
 use finish::Division;
 use layout::least;
 pub use layout::pitch;
+use matrices::Matrices;
 use product::product;
 
 mod as_stored;
@@ -36,6 +37,7 @@ mod feed;
 mod few;
 mod finish;
 mod layout;
+mod matrices;
 mod product;
 
 /// The idea in one line.
@@ -94,8 +96,9 @@ macro_rules! tile {
             least_depth: if $guards { 1 } else { ($stages - 1) * $bk + 1 },
         };
 
-        /// Multiplies matrices: for product `i` those from elements `i * a_step` of `a` and `i * b_step` of `b`, to `c`
-        /// from `i * c_step`. A is turned on its way when it is not stored transposed, B when it is.
+        /// Multiplies matrices: for product `i` those from elements `i * steps` of `a` and `b`, to `c`. Their rows in
+        /// memory start every `pitches` elements. A is turned on its way when it is not stored transposed, B when it
+        /// is.
         ///
         /// # Safety
         /// Every product's A has `m * k` elements in `a`, its B `k * n` in `b`, and `c` room for its `m * n`, which
@@ -110,20 +113,19 @@ macro_rules! tile {
             m: u32,
             n: u32,
             k: u32,
-            a_step: u64,
-            b_step: u64,
-            c_step: u64,
+            steps: [u64; 3],
+            pitches: [u32; 3],
             depth: u32,
             whole: u32,
             sums: *mut T,
             tickets: *mut u32,
         ) {
-            let (sizes, steps) = ([m, n, k], [a_step, b_step, c_step].map(|step| step as usize));
+            let matrices = Matrices { sizes: [m, n, k], steps, pitches };
             let parts = Division { depth, whole, sums, tickets };
             // SAFETY: the caller upholds this function's contract.
             unsafe {
                 product::<T, $bm, $bn, $bk, $tm, $tn, $stages, $slices, $threads, $w, $any, $guards, TURN_A, TURN_B>(
-                    a, b, c, sizes, steps, parts,
+                    a, b, c, matrices, parts,
                 )
             };
         }
@@ -208,15 +210,14 @@ pub unsafe fn matmul_best_single<T: Factor, const ALONG_A: bool, const ALONG_B: 
     m: u32,
     n: u32,
     k: u32,
-    a_step: u64,
-    b_step: u64,
-    c_step: u64,
+    steps: [u64; 3],
+    pitches: [u32; 3],
     _depth: u32,
     _whole: u32,
     _sums: *mut T,
     _tickets: *mut u32,
 ) {
-    let (sizes, steps) = ([m, n, k], [a_step, b_step, c_step].map(|step| step as usize));
+    let matrices = Matrices { sizes: [m, n, k], steps, pitches };
     // SAFETY: the caller upholds this function's contract.
-    unsafe { few::few::<T, ALONG_A, ALONG_B>(a, b, c, sizes, steps) };
+    unsafe { few::few::<T, ALONG_A, ALONG_B>(a, b, c, matrices) };
 }

@@ -6,10 +6,10 @@ use super::{
     feed::Feed,
     finish::{Division, join, write},
     layout::{least, pitch, raster},
+    matrices::Matrices,
 };
-use crate::matmul::{A_TRANSPOSED, B_TRANSPOSED, factor::Factor, side::Side};
+use crate::matmul::factor::Factor;
 use crate::unroll::unroll;
-use core::slice;
 use cuda_std::{
     memory::{SharedAddress, copy_async_commit, copy_async_wait},
     shared::dynamic_shared_mem,
@@ -37,7 +37,7 @@ const fn parts(steps: usize) -> usize {
 ///
 /// # Safety
 /// `THREADS` threads, a block for each tile or each of its parts, as [`Division::parts`] counts them, and `STAGES`
-/// stages of shared memory; product `i` starts at `i * steps` of `a`, `b` and `c`; the contract of that function.
+/// stages of shared memory; `a` and `b` have the matrices, `c` has room for them; the contract of that function.
 #[inline(always)]
 pub unsafe fn product<
     T: Factor,
@@ -58,8 +58,7 @@ pub unsafe fn product<
     a: &[T],
     b: &[T],
     c: *mut T,
-    [m, n, k]: [u32; 3],
-    steps: [usize; 3],
+    matrices: Matrices,
     division: Division<T>,
 ) {
     const {
@@ -78,7 +77,7 @@ pub unsafe fn product<
             "the ring has room for the sums of half of the slices"
         );
     };
-    let stored = if TURN_A { 0 } else { A_TRANSPOSED } | if TURN_B { B_TRANSPOSED } else { 0 };
+    let [m, n, k] = matrices.sizes;
     let (across, down) = (n.div_ceil(BN as u32), m.div_ceil(BM as u32));
     // There is no block if there is no tile; without `max` the compiler would keep a panic for a division by 0.
     let tiles = across.wrapping_mul(down).max(1);
@@ -86,12 +85,10 @@ pub unsafe fn product<
     let parts = unsafe { division.parts(k, thread::block_idx_x(), BM * BN) };
     let number = (parts.tile / tiles) as usize;
     // SAFETY: there is a block for each tile of each product, so this product exists, and these are its factors.
-    let (a, b) = unsafe { (matrix(a, number * steps[0], [m, k]), matrix(b, number * steps[1], [k, n])) };
+    let [a, b] = unsafe { matrices.factors([a, b], number, [TURN_A, TURN_B]) };
     let depth = parts.depth as usize;
     let first = parts.sharing.piece as usize * depth;
-    let a = Side::left(a, m, k, stored).part(first, depth);
-    let b = Side::right(b, n, k, stored).part(first, depth);
-    let c = c.wrapping_add(number * steps[2]);
+    let (a, b, c) = (a.part(first, depth), b.part(first, depth), matrices.product(c, number));
     let tid = thread::thread_idx_x() as usize;
     let [down, across] = raster((parts.tile % tiles) as usize, down as usize, across as usize);
     let own = [down * BM, across * BN];
@@ -155,7 +152,7 @@ pub unsafe fn product<
         let at = engine.first_sum([first[0] + row, first[1] + column]);
         let write_sums = |sums: &[[T; TN]; TM]| {
             if slice == 0 {
-                write::<T, TM, TN>(c, [a.x, b.x], at, [Engine::<T>::ROWS, T::WIDTH], own, sums);
+                write::<T, TM, TN>(c, matrices.pitches[2], [a.x, b.x], at, [Engine::<T>::ROWS, T::WIDTH], own, sums);
             }
         };
         // Two calls, so that the sums of parts are other values than those of the main loop: where both meet, ptxas
@@ -171,16 +168,6 @@ pub unsafe fn product<
         }
         write_sums(&sums);
     }
-}
-
-/// The matrix that starts at element `start` of a batch.
-///
-/// # Safety
-/// The batch has all elements of the matrix.
-#[inline(always)]
-pub unsafe fn matrix<T>(batch: &[T], start: usize, [rows, columns]: [u32; 2]) -> &[T] {
-    // SAFETY: the caller upholds this function's contract; a matrix without elements may start anywhere.
-    unsafe { slice::from_raw_parts(batch.as_ptr().wrapping_add(start), rows as usize * columns as usize) }
 }
 
 /// Adds up `k` products per element: while a tile of the factors is multiplied, the next `STAGES - 1` are being copied.

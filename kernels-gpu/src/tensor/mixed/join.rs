@@ -13,8 +13,9 @@ pub const BLOCK: u32 = 256;
 /// Parts that a thread reads at once.
 const AT_ONCE: usize = 16;
 
-/// Writes the product of `m` by `n` whose `parts` matrices of sums follow each other; sums become its elements as in
-/// [`tensor_half_256`](super::product::tensor_half_256). They are added in the order of the parts.
+/// Writes the product of `m` by `n`, in rows `pitch` elements apart, whose `parts` matrices of sums follow each other;
+/// sums become its elements as in [`tensor_half_256`](super::product::tensor_half_256). They are added in the order of
+/// the parts.
 ///
 /// # Safety
 /// `sums` has the matrices, of f32, or i32 for [`S8`]; `out` has room for the product, which overlaps nothing but,
@@ -26,6 +27,7 @@ pub unsafe fn tensor_join<P: Precision>(
     out: *mut u8,
     m: u32,
     n: u32,
+    pitch: u32,
     how: u32,
     alpha: f32,
     beta: f32,
@@ -36,7 +38,7 @@ pub unsafe fn tensor_join<P: Precision>(
 ) {
     let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
     // SAFETY: this kernel has the same contract.
-    unsafe { join::<P>(sums.cast(), parts, &Product { out, m, n, how, epilogue }) };
+    unsafe { join::<P>(sums.cast(), parts, &Product { out, m, n, pitch, how, epilogue }) };
 }
 
 /// What [`tensor_join`] does.
@@ -65,7 +67,7 @@ pub unsafe fn join<P: Precision>(sums: *const P::Sum, parts: u32, product: &Prod
         }
         let place = [(index / columns) as u32, (index % columns) as u32];
         // SAFETY: the element is inside the product, and this thread's.
-        unsafe { product.write::<P>(place, index, sum) };
+        unsafe { product.write::<P>(place, sum) };
         index += thread::grid_stride();
     }
 }

@@ -14,8 +14,8 @@ pub const UNIT: u32 = 16;
 /// Bytes of which a row of the copy has a multiple.
 pub const LINE: u32 = ROW;
 
-/// Copies `count` matrices, `step` elements apart, of `rows` rows of `columns` elements, and fills each row with zeros
-/// up to a multiple of [`LINE`] bytes. The copies follow each other without gaps.
+/// Copies `count` matrices, `step` elements apart, of `rows` rows of `columns` elements, `pitch` apart, and fills each
+/// row with zeros up to a multiple of [`LINE`] bytes. The copies follow each other without gaps.
 ///
 /// # Safety
 /// Whole warps, any number of blocks; `from` has the rows, and `to` room for the longer ones, which overlap nothing.
@@ -27,9 +27,10 @@ pub unsafe fn tensor_pad<T: Copy + Into<u32>>(
     step: u64,
     rows: u32,
     columns: u32,
+    pitch: u32,
 ) {
     // SAFETY: this kernel has the same contract.
-    unsafe { copy_rows(from, to, [count, rows, columns], step) };
+    unsafe { copy_rows(from, to, [count, rows, columns], step, pitch) };
 }
 
 /// What [`tensor_pad`] does.
@@ -42,6 +43,7 @@ pub unsafe fn copy_rows<T: Copy + Into<u32>>(
     to: *mut u128,
     [count, rows, columns]: [u32; 3],
     step: u64,
+    pitch: u32,
 ) {
     let (size, width) = (size_of::<T>() as u32, UNIT / size_of::<T>() as u32);
     let units = columns.div_ceil(LINE / size) * (LINE / UNIT);
@@ -49,7 +51,7 @@ pub unsafe fn copy_rows<T: Copy + Into<u32>>(
     let each = (rows as usize).max(1);
     let mut row = thread::block_idx_x() as usize;
     while row < each * count as usize {
-        let from = from.wrapping_add(row / each * step as usize + row % each * columns as usize);
+        let from = from.wrapping_add(row / each * step as usize + row % each * pitch as usize);
         let to = to.wrapping_add(row * units as usize);
         let mut unit = thread::thread_idx_x();
         while unit < units {

@@ -39,6 +39,8 @@ pub struct Problem {
     pub c: TensorMap,
     /// Length of the sums.
     pub k: u32,
+    /// Elements from one row of the first factor, as it is stored, and of the second to the next.
+    pub pitches: [u32; 2],
     /// How many products of this size there are.
     pub batch: Batch,
     /// The first product.
@@ -88,6 +90,8 @@ pub struct Product {
     pub m: u32,
     /// Its columns.
     pub n: u32,
+    /// Elements from one of its rows, and of the addend's, to the next.
+    pub pitch: u32,
     /// How it is computed and stored.
     pub how: u32,
     /// What becomes of the sums.
@@ -139,13 +143,20 @@ impl Product {
         self
     }
 
-    /// Finishes and writes the sum of element `index`, in this row and column.
+    /// Elements from the first to the one in this row and column.
+    #[inline(always)]
+    pub fn index(&self, [row, column]: [u32; 2]) -> usize {
+        row as usize * self.pitch as usize + column as usize
+    }
+
+    /// Finishes and writes the sum of the element in this row and column.
     ///
     /// # Safety
     /// The element is one of the product's, and no other thread writes it.
     #[inline(always)]
-    pub unsafe fn write<P: Precision>(&self, [row, column]: [u32; 2], index: usize, sum: P::Sum) {
+    pub unsafe fn write<P: Precision>(&self, place: [u32; 2], sum: P::Sum) {
         let (mut bits, mut number) = (sum.bits(), sum.float());
+        let ([row, column], index) = (place, self.index(place));
         // SAFETY: the caller upholds this function's contract.
         unsafe {
             if self.how & FINISHED != 0 {

@@ -55,9 +55,9 @@ macro_rules! kernels {
         ///
         /// The maps have swizzles of 128 bytes and boxes whose rows have 128 bytes, with 16 rows for C. A factor that
         /// lies along the depth has a box of all its rows in a tile ([`lines`] of 128 of A, of the tile's columns of
-        /// B), another boxes of 64 rows. `a` and `b`, which `how` = [`PLAIN`] takes instead, are the matrices without
-        /// padding; A, B and C with its addend each lie `steps` elements apart. C has the type of the factors, or f32
-        /// with [`WIDE`](super::epilogue::WIDE).
+        /// B), another boxes of 64 rows. `a` and `b`, which `how` = [`PLAIN`] takes instead, are the matrices; A, B and
+        /// C with its addend each lie `steps` elements apart, and their rows in memory `pitches`. C has the type of the
+        /// factors, or f32 with [`WIDE`](super::epilogue::WIDE).
         ///
         /// With [`FINISHED`] the sums become `alpha * row_scales[i] * column_scales[j] * sum + beta * addend[i][j] +
         /// bias[j]`, where null pointers stand for parameters that change nothing.
@@ -83,6 +83,7 @@ macro_rules! kernels {
             count: u32,
             part: u32,
             steps: [u64; 3],
+            pitches: [u32; 3],
             how: u32,
             alpha: f32,
             beta: f32,
@@ -92,9 +93,10 @@ macro_rules! kernels {
             bias: *const f32,
         ) {
             let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
-            let product = Product { out, m, n, how, epilogue };
-            let batch = Batch { count, part, steps };
-            let problem = Problem { a: a_map, b: b_map, c: c_map, k, batch, product };
+            let [a_pitch, b_pitch, pitch] = pitches;
+            let product = Product { out, m, n, pitch, how, epilogue };
+            let (pitches, batch) = ([a_pitch, b_pitch], Batch { count, part, steps });
+            let problem = Problem { a: a_map, b: b_map, c: c_map, k, pitches, batch, product };
             // SAFETY: this kernel has the same contract.
             unsafe { run::<P, $registers, A, B>(&problem, a, b) };
         }
@@ -119,6 +121,7 @@ macro_rules! kernels {
             count: u32,
             part: u32,
             steps: [u64; 3],
+            pitches: [u32; 3],
             how: u32,
             alpha: f32,
             beta: f32,
@@ -128,9 +131,10 @@ macro_rules! kernels {
             bias: *const f32,
         ) {
             let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
-            let product = Product { out, m, n, how, epilogue };
-            let batch = Batch { count, part, steps };
-            let problem = Problem { a: a_map, b: b_map, c: c_map, k, batch, product };
+            let [a_pitch, b_pitch, pitch] = pitches;
+            let product = Product { out, m, n, pitch, how, epilogue };
+            let (pitches, batch) = ([a_pitch, b_pitch], Batch { count, part, steps });
+            let problem = Problem { a: a_map, b: b_map, c: c_map, k, pitches, batch, product };
             // SAFETY: this kernel has the same contract.
             unsafe { run::<P, $registers, false, false>(&problem, a, b) };
         }
@@ -187,7 +191,7 @@ unsafe fn run<P: Multiply<R>, const R: usize, const A: bool, const B: bool>(
 unsafe fn plain<P: Precision>(problem: &Problem, a: *const P::Bits, b: *const P::Bits, across: [bool; 2]) {
     let Problem { k, batch, product, .. } = problem;
     let Product { m, n, how, .. } = *product;
-    let (m, n, depth) = (m as usize, n as usize, *k as usize);
+    let (m, n, [a_pitch, b_pitch]) = (m as usize, n as usize, problem.pitches.map(|pitch| pitch as usize));
     let across = [across[0] || how & A_ACROSS != 0, across[1] || how & B_ACROSS != 0];
     // Without `max` the compiler would keep a panic for a division by 0.
     let (columns, each) = (n.max(1), (m * n).max(1));
@@ -197,8 +201,8 @@ unsafe fn plain<P: Precision>(problem: &Problem, a: *const P::Bits, b: *const P:
         let [a_first, b_first, out_first] = batch.steps.map(|step| number * step as usize);
         let (row, column) = (index / columns, index % columns);
         // Start, and distance from one of the depth to the next.
-        let (a_start, along_a) = if across[0] { (row, m) } else { (row * depth, 1) };
-        let (b_start, along_b) = if across[1] { (column, n) } else { (column * depth, 1) };
+        let (a_start, along_a) = if across[0] { (row, a_pitch) } else { (row * a_pitch, 1) };
+        let (b_start, along_b) = if across[1] { (column, b_pitch) } else { (column * b_pitch, 1) };
         let (a, b) = (a.wrapping_add(a_first), b.wrapping_add(b_first));
         let Range { start, end } = problem::depth(batch.part, number as u32, *k);
         let (mut sum, mut at) = (P::Sum::ZERO, start as usize);
@@ -209,7 +213,7 @@ unsafe fn plain<P: Precision>(problem: &Problem, a: *const P::Bits, b: *const P:
             at += 1;
         }
         // SAFETY: the element is inside the product, and this thread's.
-        unsafe { product.moved(out_first as u64).write::<P>([row as u32, column as u32], index, sum) };
+        unsafe { product.moved(out_first as u64).write::<P>([row as u32, column as u32], sum) };
         i += thread::grid_stride();
     }
 }

@@ -151,7 +151,7 @@ pub unsafe fn copy_elements(product: &Product, room: SharedAddress, [column, fir
     let mut i = 0;
     while i < COPY_ROWS {
         let (row, place) = (first + i, (lane / 4) ^ (i % 8));
-        let index = row as usize * product.n as usize + column as usize;
+        let index = product.index([row, column]);
         // SAFETY: the four bytes are in the box; the elements are inside the product.
         unsafe {
             let bits = room.add(i * ROW + place * 16 + lane % 4 * 4).load::<u32>();
@@ -180,7 +180,7 @@ pub unsafe fn finish<P: Precision>(product: &Product, room: SharedAddress, [colu
     let (within, column) = (lane % 16, column + lane % 16 * 2);
     let (there, second) = (column < *n, column + 1 < *n);
     // Pairs can be stored at once if all of them start at even elements.
-    let pairs = n.is_multiple_of(2) && product.out.addr().is_multiple_of(8);
+    let pairs = (n | product.pitch).is_multiple_of(2) && product.out.addr().is_multiple_of(8);
     // SAFETY: the columns are the product's; where there is none, its neighbour's parameters are not used.
     let columns = unsafe {
         let last = n.wrapping_sub(1);
@@ -190,7 +190,7 @@ pub unsafe fn finish<P: Precision>(product: &Product, room: SharedAddress, [colu
     while i < COPY_ROWS {
         let row = first + i;
         if row < *m && there {
-            let index = row as usize * *n as usize + column as usize;
+            let index = product.index([row, column]);
             // SAFETY: the pair is in the box; the elements are inside the product.
             unsafe {
                 let place = (within / 2) ^ (i % 8);

@@ -18,14 +18,22 @@ const PITCH: u32 = SIDE + 1;
 #[address_space(shared)]
 static mut ELEMENTS: [MaybeUninit<u32>; (SIDE * PITCH) as usize] = [MaybeUninit::uninit(); (SIDE * PITCH) as usize];
 
-/// Writes the transposed of `count` matrices, `step` elements apart, of `rows` rows of `columns` elements, to rows that
-/// are a multiple of [`LINE`] bytes long. The copies follow each other without gaps.
+/// Writes the transposed of `count` matrices, `step` elements apart, of `rows` rows of `columns` elements, `from_pitch`
+/// apart, to rows that are a multiple of [`LINE`] bytes long. The copies follow each other without gaps.
 ///
 /// # Safety
 /// [`BLOCK`] threads, any number of blocks; `from` has the elements, and `to` room for `columns` of the longer rows
 /// for each, which overlap nothing.
 #[kernel(for T in [u8, u32], launch_bounds(BLOCK))]
-pub unsafe fn tensor_turn<T: Copy>(from: *const T, to: *mut T, count: u32, step: u64, rows: u32, columns: u32) {
+pub unsafe fn tensor_turn<T: Copy>(
+    from: *const T,
+    to: *mut T,
+    count: u32,
+    step: u64,
+    rows: u32,
+    columns: u32,
+    from_pitch: u32,
+) {
     let pitch = rows.next_multiple_of(LINE / size_of::<T>() as u32) as usize;
     let (down, across) = (rows.div_ceil(SIDE), columns.div_ceil(SIDE));
     let elements = (&raw mut ELEMENTS).cast::<u32>();
@@ -47,7 +55,7 @@ pub unsafe fn tensor_turn<T: Copy>(from: *const T, to: *mut T, count: u32, step:
                 let (row, column) = (first_row + i, first_column + j);
                 if row < rows && column < columns {
                     // SAFETY: the element is inside the matrix, and the slot is this thread's.
-                    unsafe { slot(i, j).write(*from.add(row as usize * columns as usize + column as usize)) };
+                    unsafe { slot(i, j).write(*from.add(row as usize * from_pitch as usize + column as usize)) };
                 }
                 j += 32;
             }

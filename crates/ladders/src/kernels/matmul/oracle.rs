@@ -118,7 +118,7 @@ struct Product<'a, T, O> {
 impl<'a, T: Scalar, O: Scalar> Product<'a, T, O> {
     /// Computes the references of all elements, or of samples and groups.
     fn new(a: &'a [T], b: &'a [T], sizes: Sizes, all: bool) -> Self {
-        let Sizes { m, n, k, transposed } = sizes;
+        let Sizes { m, n, k, transposed, .. } = sizes;
         let (rows, columns) = (lines(a, m, k, !transposed[0]), lines(b, n, k, transposed[1]));
         let precise = size_of::<T>() == 8;
         let references = if all {
@@ -169,7 +169,7 @@ impl<'a, T: Scalar, O: Scalar> Product<'a, T, O> {
 
     /// Expected values of neighbours in a row.
     fn terms(&self, row: usize, columns: Range<usize>) -> Vec<Term> {
-        let Sizes { m, n, k, transposed } = self.sizes;
+        let Sizes { m, n, k, transposed, .. } = self.sizes;
         let a: Vec<f64> = (0..k).map(|at| in_line(self.a, m, k, !transposed[0], row * k + at)).collect();
         let term = |column: usize| {
             let b: Vec<f64> = (0..k).map(|at| in_line(self.b, n, k, transposed[1], column * k + at)).collect();
@@ -205,7 +205,7 @@ mod tests {
         let right: Vec<f32> =
             (0..m * n).map(|i| (0..k).map(|at| a[i / n * k + at] * b[at * n + i % n]).sum()).collect();
         let settings = Settings::default();
-        let sizes = Sizes { m, n, k, transposed: [false; 2] };
+        let sizes = Sizes { m, n, k, ..Sizes::default() };
         let judge = |oracle: &Oracle<'_>, elements: &[f32]| {
             let result = Tensor::new(&[m, n], Array::F32(elements.to_vec())).expect("a matrix");
             let verified = oracle.judge(&result, k as u64).verified;
@@ -235,7 +235,7 @@ mod tests {
         let product = Tensor::new(&[2, 2], Array::F64(vec![14.0, 32.0, 32.0, 77.0])).expect("a matrix");
         let settings = Settings::default();
         for (inputs, transposed) in [([a.clone(), turned.clone()], [false, false]), ([turned, a], [true, true])] {
-            let sizes = Sizes { m: 2, n: 2, k: 3, transposed };
+            let sizes = Sizes { m: 2, n: 2, k: 3, transposed, ..Sizes::default() };
             let oracle = oracle::<f64, f64>(problem(&inputs, &settings), sizes).expect("an oracle");
             assert!(oracle.judge(&product, 3).verified, "{transposed:?}");
         }

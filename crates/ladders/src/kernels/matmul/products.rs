@@ -60,7 +60,7 @@ pub(crate) fn problem_of(problem: &Problem<'_>) -> Result<Products> {
             how(transposed[1]),
         )));
     }
-    let sizes = Sizes { m, n, k, transposed };
+    let sizes = Sizes { m, n, k, transposed, ..Sizes::default() };
     let batch = match (count_a, count_b) {
         (None, None) => return Ok(sizes.into()),
         (Some(of_a), Some(of_b)) if of_a != of_b => {
@@ -170,7 +170,7 @@ mod tests {
         let plain = products(&[2, 3], &[3, 4], &[]).and_then(|products| products.single()).expect("they fit");
         assert_eq!((plain.m, plain.n, plain.k), (2, 4, 3));
         let both = products(&[3, 2], &[4, 3], &["transpose-a", "transpose-b"]).expect("they fit").sizes;
-        assert_eq!(both, Sizes { m: 2, n: 4, k: 3, transposed: [true; 2] });
+        assert_eq!(both, Sizes { m: 2, n: 4, k: 3, transposed: [true; 2], ..Sizes::default() });
         let refusal = refusal(&[2, 3], &[4, 3]);
         assert!(
             refusal.contains("3 columns") && refusal.contains("4 rows") && refusal.contains("--transpose-b"),
