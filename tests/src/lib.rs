@@ -6,6 +6,7 @@ pub mod cases;
 pub mod checked;
 pub mod explained;
 pub mod fixed_point;
+pub mod gemm;
 pub mod group;
 pub mod matrix;
 pub mod mixed;

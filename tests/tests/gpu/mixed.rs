@@ -1,13 +1,19 @@
-//! Products of narrow types on the tensor cores of a GPU, with epilogues.
+//! Products of matrices that are parts of larger ones, and of narrow types on the tensor cores, with epilogues.
 
 use libtest_mimic::Trial;
 use rustwarp::Device;
-use tests::mixed;
+use tests::{gemm, mixed};
 
 use crate::trial;
 
 pub fn trials() -> Vec<Trial> {
     vec![
+        trial("gemm_every_tile_of_f32", || gemm::every_tile_of_f32(&gpu())),
+        trial("gemm_every_tile_of_f64", || gemm::every_tile_of_f64(&gpu())),
+        trial("gemm_products_of_16_bits", || gemm::products_of_16_bits(&gpu())),
+        trial("gemm_products_of_tf32", || gemm::products_of_tf32(&gpu())),
+        trial("gemm_products_of_8_bits", || gemm::products_of_8_bits(&gpu())),
+        trial("gemm_emulated_products", || gemm::emulated_products(&gpu())),
         trial("mixed_epilogues_of_bf16", || mixed::epilogues_of_bf16(&gpu())),
         trial("mixed_epilogues_of_tf32", || mixed::epilogues_of_tf32(&gpu())),
         trial("mixed_epilogues_of_f8", || mixed::epilogues_of_f8(&gpu())),

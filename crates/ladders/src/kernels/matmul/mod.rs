@@ -4,6 +4,7 @@
 //! Elements may differ from the exact result by `K * epsilon * sum of |a| |b|` ([`epsilon`](super::problem::epsilon));
 //! the module text of `matmul/oracle.rs` describes the checks of large products. A product without terms (K = 0) is 0.
 
+use super::entry::Nothing;
 use super::generic::with_float;
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
@@ -113,7 +114,7 @@ struct Factors<'j, T> {
     tile: &'static str,
 }
 
-impl<T: Real> Ladder for Matmul<T> {
+impl<T: Real + Nothing> Ladder for Matmul<T> {
     const FAMILY: &'static str = FAMILY.name;
     type Kernel = Planned<Kernel<T>>;
     type Operands<'j> = Factors<'j, T>;
