@@ -7,6 +7,7 @@ use crate::storage::{factor, pitches, products};
 use float8::F8E4M3;
 use half::{bf16, f16};
 use rustwarp::matmul::{Batch, Plan, Real, Sizes};
+use rustwarp::matvec;
 use rustwarp::mixed_matmul::{self, Epilogue, Factor, Forced};
 use rustwarp::{Buffer, Device, Result, Scalar, emulated};
 
@@ -169,6 +170,38 @@ pub fn products_of_tf32(device: &Device) {
 pub fn products_of_8_bits(device: &Device) {
     mixed::<F8E4M3, bf16>(device, &Types { factor: F8E4M3::from_f32, product: bf16::from_f32, gap: f32::NAN });
     mixed::<i8, i32>(device, &Types { factor: |x| x as i8, product: |x| x as i32, gap: 99.0 });
+}
+
+/// Products of a matrix and a vector: every kind of launch and of load.
+fn vectors<T: matvec::Operand>(device: &Device, factor: fn(f32) -> T, product: fn(f32) -> T::Output) {
+    let types = Types { factor, product, gap: f32::NAN };
+    for [m, k] in [[5, 7], [33, 48], [31, 1031], [300, 65], [2500, 3], [33_001, 3], [1100, 256], [5, 9001]] {
+        for transposed in [false, true] {
+            let tight: usize = if transposed { m } else { k };
+            for apart in [0, tight + 3, tight.next_multiple_of(8) + 128] {
+                let leading_dimensions = [apart, 0, 0];
+                let sizes = Sizes { m, n: 1, k, transposed: [transposed, false], leading_dimensions };
+                let matrix = matvec::Sizes { rows: m, columns: k, transposed, leading_dimension: apart };
+                for (scales, keeps) in SCALES.into_iter().zip([true, false]) {
+                    types.check(device, (sizes, Batch::SINGLE), scales, "gemv", |[a, x], y| {
+                        let plan = matvec::Plan::<T>::new(device, matrix)?.keeping(keeps);
+                        plan.launch_scaled(a, x, scales.map(product), y)
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Of every type.
+///
+/// # Panics
+/// If an element is wrong.
+pub fn matrices_times_vectors(device: &Device) {
+    vectors::<f32>(device, |x| x, |x| x);
+    vectors::<f64>(device, f64::from, f64::from);
+    vectors::<f16>(device, f16::from_f32, |x| x);
+    vectors::<bf16>(device, bf16::from_f32, |x| x);
 }
 
 /// Of f32 on tensor cores. Numbers between rows would change the scale of a piece, and so its sums.

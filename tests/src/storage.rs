@@ -31,15 +31,19 @@ fn each(sizes: Sizes, batch: Batch, matrix: usize, mut f: impl FnMut(usize, [usi
     }
 }
 
-/// The memory of A (0) or B (1): -1, 0 and 1, with `gap` between rows and matrices. Sums of 640 products are below 2^8
-/// in size, so that bf16 has them.
+/// -1, 0 or 1, of a period that divides no size and no distance in the tests: sums of 640 products are below 2^8 in size,
+/// so that bf16 has them.
+pub fn integer(i: usize) -> f32 {
+    [-1.0, 1.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0][i % 13]
+}
+
+/// The memory of A (0) or B (1): integers, with `gap` between rows and matrices.
 ///
 /// # Panics
 /// If products overlap.
 pub fn factor(sizes: Sizes, batch: Batch, matrix: usize, gap: f32) -> Vec<f32> {
-    const ELEMENTS: [f32; 13] = [-1.0, 1.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0];
     let mut memory = vec![gap; batch.spans(sizes).expect("products that do not overlap")[matrix]];
-    each(sizes, batch, matrix, |_, _, at| memory[at] = ELEMENTS[at * (matrix + 2) % ELEMENTS.len()]);
+    each(sizes, batch, matrix, |_, _, at| memory[at] = integer(at * (matrix + 2)));
     memory
 }
 

@@ -6,6 +6,7 @@ use rustwarp::backend::{Atomics, Backend, Buffer, Checkers, Checks, Choice, Modu
 use rustwarp::matmul::{Batch, Plan, Real, Sizes, Tile, matmul_batched_into};
 use rustwarp::{Device, Error};
 use tests::mixed::STORED;
+use tests::storage;
 
 /// What the product's memory contains before the launch.
 const BEFORE: f64 = 0.5;
@@ -19,27 +20,12 @@ fn matrices(Sizes { m, n, k, .. }: Sizes) -> [usize; 3] {
     [m * k, k * n, m * n]
 }
 
-/// The matrices of one factor, and NaN between them.
-fn factor(span: usize, step: usize, len: usize, period: usize) -> Vec<f64> {
-    let inside = |i: usize| if step == 0 { i < len } else { i % step < len };
-    (0..span).map(|i| if inside(i) { (i * 7 % period) as f64 - 3.0 } else { f64::NAN }).collect()
-}
-
-/// The factors and the expected memory of the products.
+/// The factors, with NaN between matrices, and the expected memory of the products.
 fn expected(sizes: Sizes, batch: Batch) -> [Vec<f64>; 3] {
-    let Sizes { m, n, k, transposed, .. } = sizes;
-    let ([of_a, of_b, _], spans) = (matrices(sizes), batch.spans(sizes).expect("products that do not overlap"));
-    let (a, b) = (factor(spans[0], batch.steps[0], of_a, 11), factor(spans[1], batch.steps[1], of_b, 5));
-    let mut c = vec![BEFORE; spans[2]];
-    for product in 0..batch.count {
-        let [a, b] = [(&a, 0), (&b, 1)].map(|(factor, i)| &factor[(product * batch.steps[i]).min(factor.len())..]);
-        for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
-            let left = |l: usize| a[if transposed[0] { l * m + i } else { i * k + l }];
-            let right = |l: usize| b[if transposed[1] { j * k + l } else { l * n + j }];
-            c[product * batch.steps[2] + i * n + j] = (0..k).map(|l| left(l) * right(l)).sum();
-        }
-    }
-    [a, b, c]
+    let [a, b] = [0, 1].map(|matrix| storage::factor(sizes, batch, matrix, f32::NAN));
+    let before = vec![BEFORE as f32; batch.spans(sizes).expect("products that do not overlap")[2]];
+    let c = storage::products([&a, &b], &before, sizes, batch, [1.0, 0.0]);
+    [a, b, c].map(|values| values.into_iter().map(|x| x as f64).collect())
 }
 
 /// A type with its conversions.
@@ -302,10 +288,10 @@ fn every_planted_bug_is_found() {
     let sizes = sizes(68, 72, 68, [false; 2]);
     let batch = Batch::contiguous(3, sizes).expect("it is small");
     let tiny = f32::tiles().into_iter().find(|tile| tile.name() == "tiny").expect("a tile");
-    // The kernel's load of a parameter, with what follows it.
-    let after_load = |number: usize, then: fn(&str) -> String| {
+    // The kernel's load of a parameter, with what follows it. Parameter 8 has the steps.
+    let after_load = |parameter: &'static str, then: fn(&str) -> String| {
         move |text: &str| {
-            let parameter = format!("[{KERNEL}_param_{number}];");
+            let parameter = format!("[{KERNEL}_param_{parameter}];");
             let end = text.find(&parameter).expect("a load") + parameter.len();
             let line = text[..end].rfind('\n').expect("a line");
             let register = text[line..end].split_whitespace().find_map(|word| word.strip_suffix(','));
@@ -318,12 +304,12 @@ fn every_planted_bug_is_found() {
     let outside = vec!["out-of-bounds".to_owned()];
     assert_eq!(Bench::new(str::to_owned).run(sizes, batch, Some(&tiny)), (clean.clone(), true));
     let bugs = [
-        ("every product has the first A", Bench::new(after_load(8, none)), clean.clone()),
-        ("every product has the first B", Bench::new(after_load(9, none)), clean),
-        ("all products are written to one place", Bench::new(after_load(10, none)), race),
-        ("A beyond its end", Bench::new(after_load(8, twice)), outside.clone()),
-        ("B beyond its end", Bench::new(after_load(9, twice)), outside.clone()),
-        ("products beyond their end", Bench::new(after_load(10, twice)), outside),
+        ("every product has the first A", Bench::new(after_load("8", none)), clean.clone()),
+        ("every product has the first B", Bench::new(after_load("8+8", none)), clean),
+        ("all products are written to one place", Bench::new(after_load("8+16", none)), race),
+        ("A beyond its end", Bench::new(after_load("8", twice)), outside.clone()),
+        ("B beyond its end", Bench::new(after_load("8+8", twice)), outside.clone()),
+        ("products beyond their end", Bench::new(after_load("8+16", twice)), outside),
     ];
     for (name, bench, codes) in bugs {
         assert_eq!(bench.run(sizes, batch, Some(&tiny)), (codes, false), "{name}");

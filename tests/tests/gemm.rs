@@ -3,6 +3,7 @@
 
 use half::f16;
 use rustwarp::matmul::{Batch, Sizes, gemm, matmul_batched_into, matmul_into};
+use rustwarp::matvec::{self, gemv};
 use rustwarp::mixed_matmul::mixed_matmul;
 use rustwarp::{Device, Error, emulated};
 use tests::gemm::{self as shared, Types, layouts};
@@ -35,6 +36,11 @@ fn products_of_tf32() {
 #[test]
 fn products_of_8_bits() {
     shared::products_of_8_bits(&sim());
+}
+
+#[test]
+fn matrices_times_vectors() {
+    shared::matrices_times_vectors(&sim());
 }
 
 #[test]
@@ -87,6 +93,13 @@ fn a_beta_of_zero_ignores_nan_and_no_terms_scale_what_is_there() {
     assert_eq!(c.download().expect("elements"), [1.0, -1.0, 2.0, -2.0, 3.0, -3.0]);
     gemm(0.0, &a, &b, 1.0, &mut c, sizes, Batch::SINGLE).expect("a product");
     assert_eq!(c.download().expect("elements"), [1.0, -1.0, 2.0, -2.0, 3.0, -3.0]);
+
+    let sizes = matvec::Sizes { rows: 3, columns: 1, ..matvec::Sizes::default() };
+    let (x, mut y) = (device.upload(&[2.0]).expect("memory"), device.upload(&[f64::NAN; 3]).expect("memory"));
+    gemv(-1.0, &a, &x, 0.0, &mut y, sizes).expect("a product");
+    assert_eq!(y.download().expect("elements"), [-2.0, -4.0, -6.0]);
+    gemv(1.0, &none, &none, 0.5, &mut y, matvec::Sizes { columns: 0, ..sizes }).expect("a product");
+    assert_eq!(y.download().expect("elements"), [-1.0, -2.0, -3.0]);
 }
 
 #[test]
@@ -105,6 +118,12 @@ fn wrong_leading_dimensions_are_refused() {
     let row = device.zeros::<f32>(5).expect("memory");
     let error = device.matmul(&row, &y, far).map(drop).expect_err("too far apart").to_string();
     assert!(error.contains("at most 2^32 - 1"), "{error}");
+    let of_vector = |leading_dimension| matvec::Sizes { rows: 4, columns: 5, transposed: false, leading_dimension };
+    let vector = device.zeros::<f32>(5).expect("memory");
+    device.matvec(&x, &vector, of_vector(8)).map(drop).expect("a product");
+    let refusal = |sizes| device.matvec(&x, &vector, sizes).map(drop).expect_err("a refusal").to_string();
+    assert!(refusal(of_vector(0)).contains("29 elements are not a matrix of 4x5"), "{}", refusal(of_vector(0)));
+    assert!(refusal(of_vector(4)).contains("leading dimension of A is 4"), "{}", refusal(of_vector(4)));
     let half = device.zeros::<f16>(3 * 8 + 5).expect("memory");
     let other = device.zeros::<f16>(15).expect("memory");
     let error = mixed_matmul::<f16, f16>(&half, &other, sizes([8, 0, 4])).map(drop).expect_err("gaps").to_string();

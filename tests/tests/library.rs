@@ -159,7 +159,7 @@ fn matrices() {
     assert_eq!(device.matmul(&x, &turned, sizes).and_then(|c| c.download()).expect("a product"), expected);
     let column = y.view(..k).expect("a vector");
     let expected: Vec<f32> = (0..m).map(|i| (0..k).map(|p| a[i * k + p] * b[p]).sum()).collect();
-    let sizes = matvec::Sizes { rows: m, columns: k, transposed: false };
+    let sizes = matvec::Sizes { rows: m, columns: k, transposed: false, leading_dimension: 0 };
     assert_eq!(device.matvec(&x, column, sizes).and_then(|y| y.download()).expect("a product"), expected);
     assert!(matches!(device.matvec(&x, &y, sizes), Err(Error::Mismatch(_))), "a longer vector");
     let wide = matvec::Sizes { columns: k + 1, ..sizes };

@@ -12,7 +12,7 @@ fn sim() -> Device {
 }
 
 /// The product in f64, and the sums of absolute values.
-fn exact<T: Scalar>(a: &[T], x: &[T], Sizes { rows, columns, transposed }: Sizes) -> Vec<(f64, f64)> {
+fn exact<T: Scalar>(a: &[T], x: &[T], Sizes { rows, columns, transposed, .. }: Sizes) -> Vec<(f64, f64)> {
     let at = |i: usize, k: usize| value(a[if transposed { k * rows + i } else { i * columns + k }]);
     let row = |i| {
         let terms = (0..columns).map(|k| at(i, k) * value(x[k]));
@@ -71,7 +71,7 @@ fn every_launch<T: Operand>(number: impl Fn(usize) -> T) {
         let a: Vec<T> = (0..rows * columns).map(|i| number(i * 7 % 31)).collect();
         let x: Vec<T> = (0..columns).map(|i| number(i * 5 % 13)).collect();
         for transposed in [false, true] {
-            let sizes = Sizes { rows, columns, transposed };
+            let sizes = Sizes { rows, columns, transposed, leading_dimension: 0 };
             let expected: Vec<f64> = exact(&a, &x, sizes).into_iter().map(|(sum, _)| sum).collect();
             let large = rows * columns > 60_000;
             let starts: &[_] =
@@ -109,7 +109,7 @@ fn errors_are_within_the_bound() {
         let a: Vec<f32> = (0..rows * columns).map(|_| random() as f32).collect();
         let x: Vec<f32> = (0..columns).map(|_| random() as f32).collect();
         for transposed in [false, true] {
-            let sizes = Sizes { rows, columns, transposed };
+            let sizes = Sizes { rows, columns, transposed, leading_dimension: 0 };
             let plan = Plan::<f32>::new(&device, sizes).expect("a plan");
             let (found, depth) = (product(&device, &plan, (&a, &x), rows, [0; 3]), plan.depth());
             assert!(depth <= columns as u64, "{depth}");
@@ -133,7 +133,7 @@ fn nan_and_infinities_stay_in_their_rows() {
                 a[at(1, k)] = f32::NAN;
             }
             (a[at(3, 0)], a[at(4, columns - 1)]) = (f32::INFINITY, f32::NEG_INFINITY);
-            let sizes = Sizes { rows, columns, transposed };
+            let sizes = Sizes { rows, columns, transposed, leading_dimension: 0 };
             let plan = Plan::<f32>::new(&device, sizes).expect("a plan");
             let found = product(&device, &plan, (&a, &vec![1.0; columns]), rows, [0; 3]);
             for (row, found) in found.into_iter().enumerate() {
@@ -152,11 +152,11 @@ fn nan_and_infinities_stay_in_their_rows() {
 fn without_columns_the_product_is_zero() {
     let device = sim();
     for transposed in [false, true] {
-        let sizes = Sizes { rows: 70, columns: 0, transposed };
+        let sizes = Sizes { rows: 70, columns: 0, transposed, leading_dimension: 0 };
         let empty = device.upload::<f32>(&[]).expect("memory");
         let found = device.matvec(&empty, &empty, sizes).and_then(|y| y.download()).expect("a product");
         assert_eq!(found, [0.0; 70]);
-        let sizes = Sizes { rows: 0, columns: 70, transposed };
+        let sizes = Sizes { rows: 0, columns: 70, transposed, leading_dimension: 0 };
         let x = device.zeros::<f32>(70).expect("memory");
         let found = device.matvec(&empty, &x, sizes).and_then(|y| y.download()).expect("a product");
         assert!(found.is_empty());

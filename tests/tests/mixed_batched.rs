@@ -9,32 +9,21 @@ use rustwarp::matmul::{Batch, Sizes};
 use rustwarp::mixed_matmul::{Activation, Epilogue, Factor, Forced, Plan, mixed_matmul_batched};
 use rustwarp::{Device, Error, Scalar};
 use tests::mixed::{STORED, value, ways};
+use tests::storage;
 
 fn sim() -> Device {
     Device::sim().expect("the simulator")
 }
 
-/// -1 and 1 among zeros, of a period that divides no size and no distance here: sums of 640 products are below 2^8 in
-/// size, so that bf16 has them.
+/// -1, 0 and 1 everywhere, also between matrices.
 fn integers(len: usize, step: usize) -> Vec<f32> {
-    (0..len).map(|i| [-1.0, 1.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0][i * step % 13]).collect()
+    (0..len).map(|at| storage::integer(at * step)).collect()
 }
 
 /// All products of a batch, with 9 where no product has an element.
 fn expected(a: &[f32], b: &[f32], sizes: Sizes, batch: Batch) -> Vec<f64> {
-    let Sizes { m, n, k, transposed, .. } = sizes;
-    let mut all = vec![9.0; batch.spans(sizes).expect("a batch")[2]];
-    for number in 0..batch.count {
-        let [a, b] = [&a[number * batch.steps[0]..], &b[number * batch.steps[1]..]];
-        for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
-            let term = |l: usize| {
-                a[if transposed[0] { l * m + i } else { i * k + l }]
-                    * b[if transposed[1] { j * k + l } else { l * n + j }]
-            };
-            all[number * batch.steps[2] + i * n + j] = (0..k).map(term).map(f64::from).sum();
-        }
-    }
-    all
+    let before = vec![9.0; batch.spans(sizes).expect("a batch")[2]];
+    storage::products([a, b], &before, sizes, batch, [1.0, 0.0]).into_iter().map(f64::from).collect()
 }
 
 /// A type of factors with one of products, which both have small integers.

@@ -89,7 +89,7 @@ fn results_are_written_to_the_part() {
     let sizes = Sizes { m: 5, n: 5, k: 12, ..Sizes::default() };
     let product = of(device.matmul(&whole, &whole, sizes));
     check("matmul", product, &|y| rustwarp::matmul::matmul_into(x, x, sizes, y));
-    let sizes = rustwarp::matvec::Sizes { rows: 5, columns: 12, transposed: false };
+    let sizes = rustwarp::matvec::Sizes { rows: 5, columns: 12, transposed: false, leading_dimension: 0 };
     let (row, factor) = (x.view(..12).expect("a row"), whole.view(..12).expect("a row"));
     let product = of(device.matvec(&whole, factor, sizes));
     check("matvec", product, &|y| rustwarp::matvec::matvec_into(x, row, sizes, y));

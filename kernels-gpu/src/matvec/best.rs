@@ -9,6 +9,7 @@
 //!   places of the vector's elements.
 
 use super::lines::{ALIGNED, SHIFTED, SINGLE, STREAMED, load};
+use super::output::Output;
 use super::{Bf16, Entry, F16};
 use crate::number::Number;
 use crate::operator::{shuffle, slots};
@@ -51,6 +52,8 @@ type Sums<S> = [S; ROWS];
 struct Part {
     rows: usize,
     columns: usize,
+    /// Elements from one row to the next.
+    pitch: usize,
     /// The thread's lane among those of the team.
     lane: usize,
     /// Lanes of the team, a power of two.
@@ -63,12 +66,12 @@ struct Part {
     end: usize,
 }
 
-/// Writes the product of the row-major matrix `a` of `rows` by `columns` and the vector `x`. `team` lanes take
-/// [`ROWS`] rows. If teams are blocks, `pieces` of them share these rows, each with `piece` columns. `mode` is
+/// `y = alpha * a * x + beta * y`, of the row-major matrix `a` of `rows` by `columns`, whose rows start every `pitch`
+/// elements, and the vector `x`; with a `beta` of 0, `y` is not read. `team` lanes take [`ROWS`] rows. If teams are blocks, `pieces` of them share these rows, each with `piece` columns. `mode` is
 /// [`ALIGNED`], [`STREAMED`], [`SHIFTED`] or [`SINGLE`].
 ///
 /// # Safety
-/// `a` has `rows * columns` elements, `x` `columns`, `y` room for `rows` and overlaps neither; [`BLOCK`] threads;
+/// `a` has its elements, `x` `columns`, `y` room for `rows` and overlaps neither; [`BLOCK`] threads;
 /// `team` is a power of two up to [`BLOCK`], and there is a team for each piece of each [`ROWS`] rows; `pieces` is 1
 /// for other teams than blocks, `pieces * piece` is at least `columns`, and `piece` is a multiple of 8 if there are
 /// several. For other modes than [`SINGLE`], the matrix and the vector start on 16-byte boundaries, and for [`ALIGNED`]
@@ -81,6 +84,9 @@ pub unsafe fn matvec_best<T: Entry<Sum: Float>>(
     y: *mut <T as Entry>::Sum,
     rows: u32,
     columns: u32,
+    pitch: u32,
+    alpha: <T as Entry>::Sum,
+    beta: <T as Entry>::Sum,
     team: u32,
     pieces: u32,
     piece: u32,
@@ -100,6 +106,7 @@ pub unsafe fn matvec_best<T: Entry<Sum: Float>>(
     let part = Part {
         rows: rows as usize,
         columns: columns as usize,
+        pitch: pitch as usize,
         lane: (tid & (team - 1)) as usize,
         team: team as usize,
         first,
@@ -136,7 +143,7 @@ pub unsafe fn matvec_best<T: Entry<Sum: Float>>(
     }
     if part.lane < ROWS {
         // SAFETY: the rows are this team's.
-        unsafe { part.store(y, sums) };
+        unsafe { part.store(Output { y, alpha, beta }, sums) };
     }
 }
 
@@ -173,9 +180,9 @@ impl Part {
         a: *const T::Bits,
         x: *const T::Bits,
     ) -> Sums<T::Sum> {
-        let Self { rows, columns, lane, team, first, apart, start, end } = self;
+        let Self { rows, columns, pitch, lane, team, first, apart, start, end } = self;
         // Rows behind the last are the last one; their sums are not stored.
-        let line = |row: usize| a.wrapping_add((first + row * apart).min(rows - 1) * columns);
+        let line = |row: usize| a.wrapping_add((first + row * apart).min(rows - 1) * pitch);
         let lines: [_; ROWS] = core::array::from_fn(line);
         // SAFETY: these elements are inside the vector, on a boundary where `W` is not 1.
         let of_x = |k| unsafe { if W == 1 { load::<_, W, SINGLE>(x.add(k)) } else { load::<_, W, ALIGNED>(x.add(k)) } };
@@ -210,14 +217,14 @@ impl Part {
     /// Stores the sums; each lane stores those of its rows.
     ///
     /// # Safety
-    /// `y` has room for the rows, and no other team has them.
+    /// The product has the rows, and no other team has them.
     #[inline(always)]
-    unsafe fn store<S: Number>(self, y: *mut S, sums: Sums<S>) {
+    unsafe fn store<S: Number + Float>(self, output: Output<S>, sums: Sums<S>) {
         unroll!(row < ROWS => {
             let at = self.first + row * self.apart;
             if row & (self.team - 1) == self.lane && at < self.rows {
                 // SAFETY: the row is inside the result.
-                unsafe { y.add(at).write(sums[row]) };
+                unsafe { output.write(at, sums[row]) };
             }
         });
     }

@@ -7,6 +7,7 @@
 //! whole block reads neighbours of one line after the other, and no sums are shared.
 
 use super::lines::{ALIGNED, SHIFTED, SINGLE, STREAMED, load};
+use super::output::Output;
 use super::{Bf16, Entry, F16};
 use crate::number::Number;
 use crate::operator::shuffle;
@@ -14,7 +15,6 @@ use crate::reduce::collective::Sharing;
 use crate::unroll::unroll;
 use core::mem::MaybeUninit;
 use cuda_std::math::Float;
-use cuda_std::memory::Vector;
 use cuda_std::{address_space, kernel, thread};
 
 /// Threads per block, a multiple of 32.
@@ -48,6 +48,8 @@ struct Part {
     rows: usize,
     /// Columns of the matrix: the number of stored lines.
     columns: usize,
+    /// Elements from one stored line to the next.
+    pitch: usize,
     /// Threads for a stored line.
     lanes: usize,
     /// The first row of the block.
@@ -57,15 +59,15 @@ struct Part {
     end: usize,
 }
 
-/// Writes the product of the matrix `a` of `rows` by `columns`, which is stored transposed, and the vector `x`. A block
-/// has the rows that `lanes` threads load at once, for `piece` columns of the matrix; `pieces` blocks share the rows.
+/// `y = alpha * a * x + beta * y`, of the matrix `a` of `rows` by `columns`, which is stored transposed, in lines that
+/// start every `pitch` elements, and the vector `x`; with a `beta` of 0, `y` is not read. A block has the rows that `lanes` threads load at once, for `piece` columns of the matrix; `pieces` blocks share the rows.
 /// `mode` is [`ALIGNED`], [`STREAMED`], [`SHIFTED`] or [`SINGLE`].
 ///
 /// # Safety
-/// `a` has `rows * columns` elements, `x` `columns`, `y` room for `rows` and overlaps neither; [`BLOCK`] threads;
+/// `a` has its elements, `x` `columns`, `y` room for `rows` and overlaps neither; [`BLOCK`] threads;
 /// `lanes` is a power of two up to 32, or [`BLOCK`] with one piece; there is a block for each piece of each of these
 /// rows; `pieces * piece` is at least `columns`. For other modes than [`SINGLE`], the matrix starts on a 16-byte
-/// boundary; for [`ALIGNED`] and [`STREAMED`], all stored lines do, and for [`SHIFTED`] they have at least 32 bytes.
+/// boundary; for [`ALIGNED`] and [`STREAMED`], all stored lines do and have whole vectors, and for [`SHIFTED`] they have at least 32 bytes.
 /// Where there are several pieces, `partials` has `pieces * rows` elements, `tickets` has one for the rows of each
 /// block, all 0, and this launch alone uses both.
 #[kernel(for T in [f32, f64, F16, Bf16], launch_bounds(BLOCK, BLOCKS_PER_SM))]
@@ -75,6 +77,9 @@ pub unsafe fn matvec_columns<T: Entry<Sum: Float>>(
     y: *mut <T as Entry>::Sum,
     rows: u32,
     columns: u32,
+    pitch: u32,
+    alpha: <T as Entry>::Sum,
+    beta: <T as Entry>::Sum,
     lanes: u32,
     pieces: u32,
     piece: u32,
@@ -88,17 +93,19 @@ pub unsafe fn matvec_columns<T: Entry<Sum: Float>>(
     let part = Part {
         rows: rows as usize,
         columns: columns as usize,
+        pitch: pitch as usize,
         lanes: lanes as usize,
         first: sharing.group as usize * lanes as usize * width,
         start,
         end: (columns as usize).min(start + piece as usize),
     };
+    let output = Output { y, alpha, beta };
     // SAFETY: the lines are inside the matrix and the vector, and what is aligned is so by contract.
     unsafe {
         match size_of::<T::Bits>() {
-            8 => part.by_mode::<T, 2>(a.as_ptr(), x.as_ptr(), y, mode),
-            4 => part.by_mode::<T, 4>(a.as_ptr(), x.as_ptr(), y, mode),
-            _ => part.by_mode::<T, 8>(a.as_ptr(), x.as_ptr(), y, mode),
+            8 => part.by_mode::<T, 2>(a.as_ptr(), x.as_ptr(), output, mode),
+            4 => part.by_mode::<T, 4>(a.as_ptr(), x.as_ptr(), output, mode),
+            _ => part.by_mode::<T, 8>(a.as_ptr(), x.as_ptr(), output, mode),
         }
     }
     if lanes == BLOCK {
@@ -118,7 +125,7 @@ pub unsafe fn matvec_columns<T: Entry<Sum: Float>>(
         // SAFETY: the row is inside the result, or has its place among the sums of this piece.
         unsafe {
             if pieces == 1 {
-                y.add(row).write(sum);
+                output.write(row, sum);
             } else {
                 partials.add(sharing.piece as usize * part.rows + row).write(sum);
             }
@@ -136,7 +143,7 @@ pub unsafe fn matvec_columns<T: Entry<Sum: Float>>(
     let sum = unsafe { part.add_pieces(partials, block_rows, pieces as usize) };
     if is_mine {
         // SAFETY: the row is inside the result.
-        unsafe { y.add(row).write(sum) };
+        unsafe { output.write(row, sum) };
     }
 }
 
@@ -150,16 +157,16 @@ impl Part {
         self,
         a: *const T::Bits,
         x: *const T::Bits,
-        y: *mut T::Sum,
+        output: Output<T::Sum>,
         mode: u32,
     ) {
         // SAFETY: the caller upholds the contract.
         unsafe {
             match mode {
-                SINGLE => self.add_up::<T, 1, SINGLE_UNROLL, SINGLE>(a, x, y),
-                ALIGNED => self.add_up::<T, W, UNROLL, ALIGNED>(a, x, y),
-                STREAMED => self.add_up::<T, W, UNROLL, STREAMED>(a, x, y),
-                _ => self.add_up::<T, W, SHIFTED_UNROLL, SHIFTED>(a, x, y),
+                SINGLE => self.add_up::<T, 1, SINGLE_UNROLL, SINGLE>(a, x, output),
+                ALIGNED => self.add_up::<T, W, UNROLL, ALIGNED>(a, x, output),
+                STREAMED => self.add_up::<T, W, UNROLL, STREAMED>(a, x, output),
+                _ => self.add_up::<T, W, SHIFTED_UNROLL, SHIFTED>(a, x, output),
             }
         }
     }
@@ -174,16 +181,16 @@ impl Part {
         self,
         a: *const T::Bits,
         x: *const T::Bits,
-        y: *mut T::Sum,
+        output: Output<T::Sum>,
     ) {
-        let (tid, Self { rows, columns, lanes, first, start, end }) = (thread::thread_idx_x() as usize, self);
+        let (tid, Self { rows, columns, pitch, lanes, first, start, end }) = (thread::thread_idx_x() as usize, self);
         let (lane, slot, slots) = split(tid, lanes);
         // Lanes behind the last row read the last ones, and their sums are not used.
         let row = (first + lane * W).min((rows - 1) / W * W);
         // SAFETY: the line has these elements, or the next line has the bytes that are loaded with them.
-        let of_a = |line: usize| unsafe { load::<T::Bits, W, MODE>(a.add(line * rows + row)) };
+        let of_a = |line: usize| unsafe { load::<T::Bits, W, MODE>(a.add(line * pitch + row)) };
         // Elements of the last line, behind which there are no bytes. SAFETY: the row is inside the line.
-        let of_last = |line: usize, i: usize| unsafe { a.add(line * rows + (row + i).min(rows - 1)).read() };
+        let of_last = |line: usize, i: usize| unsafe { a.add(line * pitch + (row + i).min(rows - 1)).read() };
         let limit = if MODE == SHIFTED { end.min(columns.saturating_sub(1)) } else { end };
         let mut sums = [T::Sum::ZERO; W];
         let mut line = start + slot;
@@ -213,7 +220,7 @@ impl Part {
         }
         if lanes == BLOCK as usize {
             // SAFETY: no other thread has these rows.
-            return unsafe { store::<T::Sum, W>(y, rows, first + lane * W, sums) };
+            return unsafe { output.write_all(rows, first + lane * W, sums) };
         }
         let mut distance = lanes;
         while distance < 32 {
@@ -280,31 +287,4 @@ fn multiply<T: Entry<Sum: Float>, const W: usize>(a: [T::Bits; W], x: T::Bits, m
     let x = T::widen(x);
     unroll!(i < W => { sums[i] = T::widen(a[i]).mul_add(x, sums[i]); });
     sums
-}
-
-/// Stores the products of rows `row..row + W`, of those that there are.
-///
-/// # Safety
-/// `y` has room for `rows`, and no other thread stores these.
-#[inline(always)]
-unsafe fn store<S: Number, const W: usize>(y: *mut S, rows: usize, row: usize, sums: [S; W]) {
-    // SAFETY: each row is inside the result, and a vector lies on a boundary.
-    unsafe {
-        let to = y.wrapping_add(row);
-        if row + W <= rows && to.addr().is_multiple_of(16) && size_of::<[S; W]>() >= 16 {
-            if size_of::<S>() == 4 {
-                unroll!(i < const { W / 4 } => {
-                    let four: [S; 4] = core::array::from_fn(|j| sums[(i * 4 + j) % W]);
-                    Vector::<S, 4>(four).store(to.add(i * 4).cast());
-                });
-            } else {
-                unroll!(i < const { W / 2 } => {
-                    let two: [S; 2] = core::array::from_fn(|j| sums[(i * 2 + j) % W]);
-                    Vector::<S, 2>(two).store(to.add(i * 2).cast());
-                });
-            }
-        } else {
-            unroll!(i < W => { if row + i < rows { y.add(row + i).write(sums[i]) } });
-        }
-    }
 }

@@ -13,6 +13,7 @@ pub fn trials() -> Vec<Trial> {
         trial("gemm_products_of_16_bits", || gemm::products_of_16_bits(&gpu())),
         trial("gemm_products_of_tf32", || gemm::products_of_tf32(&gpu())),
         trial("gemm_products_of_8_bits", || gemm::products_of_8_bits(&gpu())),
+        trial("gemm_matrices_times_vectors", || gemm::matrices_times_vectors(&gpu())),
         trial("gemm_emulated_products", || gemm::emulated_products(&gpu())),
         trial("mixed_epilogues_of_bf16", || mixed::epilogues_of_bf16(&gpu())),
         trial("mixed_epilogues_of_tf32", || mixed::epilogues_of_tf32(&gpu())),

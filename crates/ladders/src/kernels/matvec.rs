@@ -4,6 +4,7 @@
 //! Entries of f16 and bf16 have products of f32. Elements may differ from the exact result by `d * epsilon * sum of |a|
 //! |x|`, where `d` is the largest number of products and additions in a chain. A product without terms is 0.
 
+use super::entry::Nothing;
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::matmul::oracle;
 use super::plan::Plan;
@@ -105,10 +106,10 @@ fn sizes_of(problem: &Problem<'_>) -> Result<Sizes> {
             rustwarp::tensor::text(x.shape()),
         )));
     }
-    Ok(Sizes { rows, columns, transposed })
+    Ok(Sizes { rows, columns, transposed, leading_dimension: 0 })
 }
 
-impl<T: library::Operand> Ladder for Matvec<T> {
+impl<T: library::Operand<Output: Nothing>> Ladder for Matvec<T> {
     const FAMILY: &'static str = FAMILY.name;
     type Kernel = Planned<Kernel<T>>;
     type Operands<'j> = Operands<'j, T>;
@@ -148,7 +149,7 @@ impl<T: library::Operand> Ladder for Matvec<T> {
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        let Sizes { rows: m, columns: k, transposed } = sizes_of(&problem)?;
+        let Sizes { rows: m, columns: k, transposed, .. } = sizes_of(&problem)?;
         let of_product = matmul::Sizes { m, n: 1, k, transposed: [transposed, false], ..matmul::Sizes::default() };
         Ok(oracle::oracle::<T, T::Output>(problem, of_product)?.with_size(&[m, k]))
     }
@@ -173,7 +174,7 @@ impl<T: library::Operand> Ladder for Matvec<T> {
     fn prepare(operands: &Operands<'_, T>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
         rung.require_no_grid()?;
         let Operands { ref a, ref x, sizes } = *operands;
-        let Sizes { rows, columns, transposed } = sizes;
+        let Sizes { rows, columns, transposed, .. } = sizes;
         let output = rung.uninit::<T::Output>(rows, "y")?;
         let Planned::Here(Kernel { launcher, threads }) = *rung.kernel else {
             let plan = library::Plan::<T, _>::new(&rung.device, sizes)?;

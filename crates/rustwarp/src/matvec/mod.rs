@@ -1,5 +1,5 @@
 //! Product of a matrix and a vector: `y[i] = sum over k of a[i][k] * x[k]`, of any sizes; the matrix also stored
-//! transposed. BLAS calls it `gemv`.
+//! transposed, and as a part of a larger one. [`gemv`] scales the product and adds it to a vector, in the same launch.
 //!
 //! Entries of f16 and bf16 are multiplied and added as f32, and so is their product. A product without terms is 0.
 //!
@@ -9,14 +9,17 @@
 //!   vector have the same places between 16-byte boundaries.
 //! - *Source*: those of `kernels_gpu::matvec`; the kernels are its `best` and `columns`.
 
-use crate::backend::{DeviceInfo, Handle, Memory, Shape, View, ViewMut};
+mod config;
+
+use crate::backend::{Handle, Memory, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
-use crate::element::{Element, Scalar, require_layout};
+use crate::element::{Element, Scalar, Value, require_layout};
 use crate::error::{Error, Result};
-use crate::launch::{Launch, require_grid};
-use crate::matmul::elements;
+use crate::launch::Launch;
+use crate::matmul::{self, elements, small};
 use crate::ptx::library;
+use config::{Config, by_columns, by_rows};
 use cuda_std::launch::Slice;
 use cuda_std::math::Float;
 use kernels_gpu::matvec::{ALIGNED, Bf16, Entry, F16, SHIFTED, SINGLE, STREAMED, best, columns};
@@ -30,6 +33,31 @@ pub struct Sizes {
     pub columns: usize,
     /// Whether the matrix is stored transposed, as `columns` x `rows`.
     pub transposed: bool,
+    /// Elements from the start of one row in memory to the start of the next, as the matrix is stored (`lda` of a BLAS
+    /// that is told that matrices are row-major). 0: rows follow each other without gaps.
+    pub leading_dimension: usize,
+}
+
+impl Sizes {
+    /// Elements from the first of the matrix to the last, with those between rows: what its memory has.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for more elements than memory has, and for a leading dimension that is less than a row.
+    pub fn span(&self) -> Result<usize> {
+        let [matrix, ..] = self.of_product().spans()?;
+        Ok(matrix)
+    }
+
+    /// The sizes of the product of the matrix and a matrix of one column.
+    fn of_product(&self) -> matmul::Sizes {
+        matmul::Sizes {
+            m: self.rows,
+            n: 1,
+            k: self.columns,
+            transposed: [self.transposed, false],
+            leading_dimensions: [self.leading_dimension, 0, 0],
+        }
+    }
 }
 
 /// A type of entries: `f32`, `f64`, `half::f16` and `half::bf16`.
@@ -80,12 +108,44 @@ pub fn matvec_into<'a, T: Operand>(
 ) -> Result<()> {
     let (matrix, vector, product) = (matrix.into(), vector.into(), product.into());
     vector.require_on(product.device(), "the vector")?;
-    let Sizes { rows, columns, .. } = sizes;
-    if rows.checked_mul(columns) != Some(matrix.len()) {
-        let have = matrix.len();
-        return Err(Error::Mismatch(format!("{have} elements are not a matrix of {rows}x{columns}")));
+    let (Sizes { rows, columns, .. }, span, have) = (sizes, sizes.span()?, matrix.len());
+    if span != have {
+        return Err(Error::Mismatch(format!(
+            "{have} elements are not a matrix of {rows}x{columns}, which has {span} with those between its rows"
+        )));
     }
     Plan::<T>::new(product.device(), sizes)?.launch(matrix, vector, product)
+}
+
+/// `y = alpha * matrix * vector + beta * y`, without waiting, in the stream of the device of `y`: what BLAS calls `gemv`, for
+/// row-major matrices and vectors without gaps. With a `beta` of 0, `y` is not read: what is there may be NaN.
+///
+/// Its error is at most `(d + 2) * epsilon * (sum of |alpha| |a| |x| + |beta| |y|)`.
+///
+/// ```
+/// use rustwarp::Device;
+/// use rustwarp::matvec::{Sizes, gemv};
+///
+/// let device = Device::sim()?;
+/// let (a, x) = (device.upload(&[1.0_f32, 2.0])?, device.upload(&[3.0_f32, 4.0])?);
+/// let mut y = device.upload(&[100.0_f32])?;
+/// gemv(2.0, &a, &x, 1.0, &mut y, Sizes { rows: 1, columns: 2, ..Sizes::default() })?;
+/// assert_eq!(y.download()?, [2.0 * (1.0 * 3.0 + 2.0 * 4.0) + 100.0]);
+/// # Ok::<(), rustwarp::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`matvec()`].
+pub fn gemv<'a, T: Operand>(
+    alpha: T::Output,
+    matrix: impl Into<View<'a, T>>,
+    vector: impl Into<View<'a, T>>,
+    beta: T::Output,
+    y: impl Into<ViewMut<'a, T::Output>>,
+    sizes: Sizes,
+) -> Result<()> {
+    let y = y.into();
+    Plan::<T>::new(y.device(), sizes)?.launch_scaled(matrix, vector, [alpha, beta], y)
 }
 
 fn matvec_on<T: Operand>(
@@ -99,29 +159,13 @@ fn matvec_on<T: Operand>(
     Ok(product)
 }
 
-/// A launch configuration for loads of one width.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Config {
-    /// Number of blocks.
-    grid: u32,
-    /// Lanes that load neighbours of a stored line together.
-    lanes: u32,
-    /// Blocks that share sums.
-    pieces: u32,
-    /// Columns of the matrix for each piece.
-    piece: u32,
-    /// Elements of scratch memory for the sums of all pieces.
-    partials: usize,
-    /// Number of tickets: one for each group of rows that blocks share.
-    tickets: usize,
-    /// Upper bound of the products and additions in a chain to an element of the result.
-    depth: u64,
-}
-
 /// A product of a matrix of one size and a vector, with its launch configuration and scratch memory. It can be launched
 /// any number of times, without further allocations.
 pub struct Plan<T: Operand, H: Handle = Device> {
     sizes: Sizes,
+    /// Elements of the matrix, and from one row in memory to the next.
+    span: usize,
+    pitch: u32,
     /// Whether the matrix is kept in the L2 cache.
     keeps: bool,
     /// The launch by loads of 16 bytes, and that by single elements.
@@ -135,12 +179,14 @@ impl<T: Operand, H: Handle> Plan<T, H> {
     /// Plans products of matrices of this size.
     ///
     /// # Errors
-    /// [`Error::Argument`] for sizes beyond 2^32 - 1, [`Error::OutOfMemory`] if the device has less memory free.
+    /// [`Error::Argument`] for sizes beyond 2^32 - 1, and for a leading dimension that is less than a row,
+    /// [`Error::OutOfMemory`] if the device has less memory free.
     pub fn new(device: &H, sizes: Sizes) -> Result<Self> {
-        let Sizes { rows, columns, transposed } = sizes;
+        let Sizes { rows, columns, transposed, .. } = sizes;
         if u32::try_from(rows).is_err() || u32::try_from(columns).is_err() {
             return Err(Error::Argument(format!("matvec takes sizes up to 2^32 - 1, not {rows}x{columns}")));
         }
+        let [pitch, ..] = small(sizes.of_product().pitches()?)?;
         let bytes = elements(rows, columns)?.saturating_mul(size_of::<T>());
         let config = |width| match transposed {
             false => by_rows(device.backend().info(), [rows as u64, columns as u64], width),
@@ -150,6 +196,8 @@ impl<T: Operand, H: Handle> Plan<T, H> {
         let most = |part: fn(&Config) -> usize| configs.iter().map(part).max().unwrap_or(0).max(1);
         Ok(Self {
             sizes,
+            span: sizes.span()?,
+            pitch,
             keeps: bytes as u64 <= device.backend().info().l2,
             configs,
             partials: Memory::uninit(device.clone(), most(|config| config.partials), "partial sums")?,
@@ -172,12 +220,15 @@ impl<T: Operand, H: Handle> Plan<T, H> {
 
     /// How the kernels load a matrix and a vector that start at these addresses.
     fn mode(&self, matrix: u64, vector: u64) -> u32 {
-        let Sizes { rows, columns, transposed } = self.sizes;
-        let line = size_of::<T>() * if transposed { rows } else { columns };
+        let Sizes { rows, columns, transposed, .. } = self.sizes;
+        let (line, pitch) =
+            (size_of::<T>() * if transposed { rows } else { columns }, size_of::<T>() * self.pitch as usize);
         let starts = matrix.is_multiple_of(16) && (transposed || vector.is_multiple_of(16));
+        // The last vector of a line that is not whole would reach into the next one.
+        let aligned = pitch.is_multiple_of(16) && (!transposed || line.is_multiple_of(16));
         match starts {
-            true if line.is_multiple_of(16) && self.keeps => ALIGNED,
-            true if line.is_multiple_of(16) => STREAMED,
+            true if aligned && self.keeps => ALIGNED,
+            true if aligned => STREAMED,
             true if line >= 32 => SHIFTED,
             _ => SINGLE,
         }
@@ -193,9 +244,25 @@ impl<T: Operand, H: Handle> Plan<T, H> {
         vector: impl Into<View<'a, T, H>>,
         product: impl Into<View<'a, T::Output, H>>,
     ) -> Result<Launch<'a>> {
+        let [one, zero] = [1, 0].map(|number| <T::Output as Element>::round(Value::Int(number)));
+        self.prepare_scaled(matrix, vector, [one, zero], product)
+    }
+
+    /// The launch that writes `alpha` times the product of the matrix and the vector, plus `beta` times what is there:
+    /// see [`gemv`].
+    ///
+    /// # Errors
+    /// Those of [`Plan::prepare`].
+    pub fn prepare_scaled<'a>(
+        &'a self,
+        matrix: impl Into<View<'a, T, H>>,
+        vector: impl Into<View<'a, T, H>>,
+        [alpha, beta]: [T::Output; 2],
+        product: impl Into<View<'a, T::Output, H>>,
+    ) -> Result<Launch<'a>> {
         let (matrix, vector, product) = (matrix.into(), vector.into(), product.into());
-        let (device, Sizes { rows, columns, transposed }) = (self.tickets.device(), self.sizes);
-        matrix.require(device, rows * columns, "the matrix")?;
+        let (device, Sizes { rows, columns, transposed, .. }) = (self.tickets.device(), self.sizes);
+        matrix.require(device, self.span, "the matrix")?;
         vector.require(device, columns, "the vector")?;
         product.require_output(device, rows, &[matrix.span(), vector.span()])?;
         let mode = self.mode(matrix.address(), vector.address());
@@ -203,11 +270,11 @@ impl<T: Operand, H: Handle> Plan<T, H> {
         const { require_layout::<T, <T::Entry as kernels_gpu::number::Entry>::Bits>() };
         // SAFETY: the memory lives as long as the views, which the launch borrows; entries of 16 bits are taken as
         // integers of the same layout.
-        let (a, x) = unsafe { (Slice::new(matrix.address(), rows * columns), Slice::new(vector.address(), columns)) };
-        let (y, sizes) = (product.ptr(), [rows as u32, columns as u32]);
+        let (a, x) = unsafe { (Slice::new(matrix.address(), self.span), Slice::new(vector.address(), columns)) };
+        let (y, rows, columns, pitch) = (product.ptr(), rows as u32, columns as u32, self.pitch);
         let (partials, tickets) = (self.partials.ptr(), self.tickets.ptr());
         let kernel = if transposed { columns::matvec_columns::<T::Entry> } else { best::matvec_best::<T::Entry> };
-        let call = kernel(a, x, y, sizes[0], sizes[1], lanes, pieces, piece, mode, partials, tickets);
+        let call = kernel(a, x, y, rows, columns, pitch, alpha, beta, lanes, pieces, piece, mode, partials, tickets);
         // SAFETY: the sizes are the views', the launch is the plan's for this storage order and these boundaries, and
         // every launch leaves the tickets at 0.
         let launch = unsafe { Launch::new(call, Shape::linear(grid, best::BLOCK)) };
@@ -232,88 +299,23 @@ impl<T: Operand> Plan<T> {
         let launch = self.prepare(matrix, vector, product.as_view())?;
         self.tickets.device().run(&library::MATVEC, &launch)
     }
-}
 
-const _: () = assert!(best::BLOCK == columns::BLOCK && best::BLOCKS_PER_SM == columns::BLOCKS_PER_SM);
-
-/// Blocks that the device runs at the same time.
-fn resident(info: &DeviceInfo) -> u64 {
-    u64::from(info.multiprocessors * best::BLOCKS_PER_SM)
-}
-
-/// The launch of `best`, with loads of `width` elements.
-fn by_rows(info: &DeviceInfo, [rows, columns]: [u64; 2], width: u64) -> Result<Config> {
-    const WARP: u64 = 32;
-    let block = u64::from(best::BLOCK);
-    let (resident, loads) = (resident(info), columns.div_ceil(width).max(1));
-    let groups = |team: u64| rows.div_ceil(best::ROWS as u64 * (WARP / team.min(WARP)));
-    let blocks = |team: u64| (groups(team) * team.max(WARP)).div_ceil(block);
-    // The largest team of whole warps with which all teams run at the same time, and each lane has a load to do. With
-    // more rows, as many lanes as have their loads in flight twice, or once where rows are short.
-    let at_once = [block, block / 2, block / 4, WARP].into_iter();
-    let team = at_once.clone().find(|&team| blocks(team) <= resident && team <= loads);
-    let team = team.unwrap_or_else(|| match loads / (2 * best::UNROLL as u64) {
-        0..16 => loads.div_ceil(best::UNROLL as u64).next_power_of_two(),
-        long => (1 << long.ilog2()).min(block),
-    });
-    // Rows that are fewer than blocks are shared.
-    let most = if team == block { (resident / groups(team).max(1)).clamp(1, loads.div_ceil(block)) } else { 1 };
-    let (pieces, piece) = divide(columns, most, 8);
-    let grid = require_grid(blocks(team) * pieces, "a matrix", "multiply in parts")?;
-    // A lane's columns and those behind its vectors; the trees of the warp and the team; the pieces and their tree.
-    let share = piece.div_ceil(team * width) * width + (2 * width).div_ceil(team);
-    let tree = |team: u64| u64::from(team.min(WARP).ilog2()) + if team > WARP { team / WARP } else { 0 };
-    let of_pieces = if pieces > 1 { pieces.div_ceil(block) + tree(block) } else { 0 };
-    Ok(Config {
-        grid,
-        lanes: team as u32,
-        pieces: pieces as u32,
-        piece: piece as u32,
-        partials: if pieces > 1 { grid as usize * best::ROWS } else { 0 },
-        tickets: if pieces > 1 { groups(team) as usize } else { 0 },
-        depth: (share + tree(team) + of_pieces).min(columns),
-    })
-}
-
-/// The launch of `columns`, with loads of `width` elements.
-fn by_columns(info: &DeviceInfo, [rows, columns]: [u64; 2], width: u64) -> Result<Config> {
-    const WARP: u64 = 32;
-    let (block, resident) = (u64::from(columns::BLOCK), resident(info));
-    let unroll = if width == 1 { columns::SINGLE_UNROLL } else { columns::UNROLL } as u64;
-    let tiles = |lanes: u64| rows.div_ceil(lanes * width);
-    let long = tiles(block) >= 2 * resident;
-    let lanes = if long { block } else { rows.div_ceil(width).next_power_of_two().clamp(1, WARP) };
-    let (tiles, slots) = (tiles(lanes), block / lanes);
-    // The fewest pieces with which the rounds of loads that follow each other are fewest; a block's start and its sums
-    // take as long as two rounds.
-    let most = if long { 1 } else { columns.div_ceil(slots * unroll).clamp(1, resident) };
-    let rounds = |most: &u64| {
-        let (pieces, piece) = divide(columns, *most, slots);
-        (tiles * pieces).div_ceil(resident) * (piece.div_ceil(slots * unroll) + 2)
-    };
-    let wanted = (1..=most).min_by_key(rounds).unwrap_or(1);
-    let (pieces, piece) = divide(columns, wanted, slots);
-    let grid = require_grid(tiles * pieces, "a matrix", "multiply in parts")?;
-    // A thread's lines; the trees of the warp and the block; the pieces, of which several threads have a row's.
-    let tree = if long { 0 } else { u64::from((WARP / lanes).ilog2()) + block / WARP };
-    let turns = block / (lanes * width).min(block);
-    let of_pieces = if pieces > 1 { pieces.div_ceil(turns) + turns } else { 0 };
-    Ok(Config {
-        grid,
-        lanes: lanes as u32,
-        pieces: pieces as u32,
-        piece: piece as u32,
-        partials: if pieces > 1 { (pieces * rows) as usize } else { 0 },
-        tickets: if pieces > 1 { tiles as usize } else { 0 },
-        depth: (piece.div_ceil(slots) + tree + of_pieces).min(columns),
-    })
-}
-
-/// The number of pieces of `columns`, at most `most`, and the columns of each but the last, which are a multiple of
-/// `unit` if there are several.
-fn divide(columns: u64, most: u64, unit: u64) -> (u64, u64) {
-    let piece = columns.div_ceil(most).next_multiple_of(unit);
-    if piece >= columns { (1, columns) } else { (columns.div_ceil(piece), piece) }
+    /// Starts `alpha` times the product, plus `beta` times what is there, in stream order: see [`gemv`].
+    ///
+    /// # Errors
+    /// Those of [`Plan::launch`].
+    pub fn launch_scaled<'a>(
+        &self,
+        matrix: impl Into<View<'a, T>>,
+        vector: impl Into<View<'a, T>>,
+        scales: [T::Output; 2],
+        product: impl Into<ViewMut<'a, T::Output>>,
+    ) -> Result<()> {
+        let (matrix, vector, product): (View<'_, T>, View<'_, T>, ViewMut<'_, T::Output>) =
+            (matrix.into(), vector.into(), product.into());
+        let launch = self.prepare_scaled(matrix, vector, scales, product.as_view())?;
+        self.tickets.device().run(&library::MATVEC, &launch)
+    }
 }
 
 impl Device {
