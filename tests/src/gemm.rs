@@ -6,7 +6,7 @@ use crate::mixed::{STORED, value, ways};
 use crate::storage::{factor, pitches, products};
 use float8::F8E4M3;
 use half::{bf16, f16};
-use rustwarp::matmul::{Batch, Plan, Real, Sizes};
+use rustwarp::matmul::{Batch, Plan, Real, Sizes, gemm};
 use rustwarp::matvec;
 use rustwarp::mixed_matmul::{self, Epilogue, Factor, Forced};
 use rustwarp::{Buffer, Device, Result, Scalar, emulated};
@@ -86,19 +86,25 @@ fn each([m, n, k]: [usize; 3], mut check: impl FnMut((Sizes, Batch), [f32; 2])) 
     }
 }
 
-/// Every tile of `matmul`, with a pipeline of copies and without, and with a divided depth.
+/// Every tile of `matmul`, with a pipeline of copies and without, and with a divided depth; and `gemm`.
 fn tiles<T: Real>(device: &Device, from: fn(f32) -> T) {
     let types = Types { factor: from, product: from, gap: f32::NAN };
     for tile in T::tiles() {
         let size = tile.size();
         let [rows, columns] = [size.rows, size.columns].map(|side| side as usize + 4);
         for sizes in [[rows, columns, size.least_depth as usize + 8], [13, 18, 9], [13, 18, 1300]] {
-            each(sizes, |(sizes, batch), scales| {
-                types.check(device, (sizes, batch), scales, tile.name(), |factors, product| {
-                    Plan::batched(device, sizes, batch, Some(&tile))?.launch_scaled(factors, scales.map(from), product)
+            each(sizes, |(sizes, batch), _| {
+                types.check(device, (sizes, batch), SCALES[0], tile.name(), |factors, product| {
+                    Plan::batched(device, sizes, batch, Some(&tile))?.launch(factors, product)
                 });
             });
         }
+    }
+    for sizes in [[140, 72, 96], [33, 18, 35], [5, 200, 3]] {
+        each(sizes, |(sizes, batch), scales| {
+            let [alpha, beta] = scales.map(from);
+            types.check(device, (sizes, batch), scales, "gemm", |[a, b], c| gemm(alpha, a, b, beta, c, sizes, batch));
+        });
     }
 }
 

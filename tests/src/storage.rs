@@ -31,8 +31,8 @@ fn each(sizes: Sizes, batch: Batch, matrix: usize, mut f: impl FnMut(usize, [usi
     }
 }
 
-/// -1, 0 or 1, of a period that divides no size and no distance in the tests: sums of 640 products are below 2^8 in size,
-/// so that bf16 has them.
+/// -1, 0 or 1, of a period that divides no size and no distance in the tests: sums of 640 products are below 2^8 in
+/// size, so that bf16 has them.
 pub fn integer(i: usize) -> f32 {
     [-1.0, 1.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0][i % 13]
 }

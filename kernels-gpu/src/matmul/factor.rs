@@ -8,14 +8,8 @@ pub trait Factor: Number + Float + Scalar {
     /// Number of elements that fill 16 bytes.
     const WIDTH: usize;
 
-    /// 1.
-    const ONE: Self;
-
     /// Whether the target's tensor cores multiply such elements, with the same rounding as fused multiply-adds.
     const TENSOR: bool;
-
-    /// `self * other`.
-    fn times(self, other: Self) -> Self;
 
     /// [`warp::multiply_add_f64`] for this type.
     ///
@@ -41,13 +35,7 @@ macro_rules! factor {
     ($t:ident $width:literal: $($k:literal)*; $tensor:expr, $sums:ident $left:ident $right:ident => $multiply:expr) => {
         impl Factor for $t {
             const WIDTH: usize = $width;
-            const ONE: Self = 1.0;
             const TENSOR: bool = $tensor;
-
-            #[inline(always)]
-            fn times(self, other: Self) -> Self {
-                self * other
-            }
 
             #[inline(always)]
             unsafe fn multiply_add_tensor($sums: [Self; 4], $left: [Self; 2], $right: Self) -> [Self; 4] {

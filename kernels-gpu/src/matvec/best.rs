@@ -67,8 +67,9 @@ struct Part {
 }
 
 /// `y = alpha * a * x + beta * y`, of the row-major matrix `a` of `rows` by `columns`, whose rows start every `pitch`
-/// elements, and the vector `x`; with a `beta` of 0, `y` is not read. `team` lanes take [`ROWS`] rows. If teams are blocks, `pieces` of them share these rows, each with `piece` columns. `mode` is
-/// [`ALIGNED`], [`STREAMED`], [`SHIFTED`] or [`SINGLE`].
+/// elements, and the vector `x`; with a `beta` of 0, `y` is not read. `team` lanes take [`ROWS`] rows. If teams are
+/// blocks, `pieces` of them share these rows, each with `piece` columns. `mode` is [`ALIGNED`], [`STREAMED`],
+/// [`SHIFTED`] or [`SINGLE`].
 ///
 /// # Safety
 /// `a` has its elements, `x` `columns`, `y` room for `rows` and overlaps neither; [`BLOCK`] threads;

@@ -60,16 +60,17 @@ struct Part {
 }
 
 /// `y = alpha * a * x + beta * y`, of the matrix `a` of `rows` by `columns`, which is stored transposed, in lines that
-/// start every `pitch` elements, and the vector `x`; with a `beta` of 0, `y` is not read. A block has the rows that `lanes` threads load at once, for `piece` columns of the matrix; `pieces` blocks share the rows.
+/// start every `pitch` elements, and the vector `x`; with a `beta` of 0, `y` is not read. A block has the rows that
+/// `lanes` threads load at once, for `piece` columns of the matrix; `pieces` blocks share the rows.
 /// `mode` is [`ALIGNED`], [`STREAMED`], [`SHIFTED`] or [`SINGLE`].
 ///
 /// # Safety
 /// `a` has its elements, `x` `columns`, `y` room for `rows` and overlaps neither; [`BLOCK`] threads;
 /// `lanes` is a power of two up to 32, or [`BLOCK`] with one piece; there is a block for each piece of each of these
 /// rows; `pieces * piece` is at least `columns`. For other modes than [`SINGLE`], the matrix starts on a 16-byte
-/// boundary; for [`ALIGNED`] and [`STREAMED`], all stored lines do and have whole vectors, and for [`SHIFTED`] they have at least 32 bytes.
-/// Where there are several pieces, `partials` has `pieces * rows` elements, `tickets` has one for the rows of each
-/// block, all 0, and this launch alone uses both.
+/// boundary; for [`ALIGNED`] and [`STREAMED`], all stored lines do and have whole vectors, and for [`SHIFTED`] they
+/// have at least 32 bytes. Where there are several pieces, `partials` has `pieces * rows` elements, `tickets` has one
+/// for the rows of each block, all 0, and this launch alone uses both.
 #[kernel(for T in [f32, f64, F16, Bf16], launch_bounds(BLOCK, BLOCKS_PER_SM))]
 pub unsafe fn matvec_columns<T: Entry<Sum: Float>>(
     a: &[<T as Entry>::Bits],

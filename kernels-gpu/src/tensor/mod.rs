@@ -26,6 +26,7 @@ pub mod mixed;
 pub mod slices;
 
 pub(crate) mod barriers;
+mod problem;
 mod ring;
 
 pub use crate::matmul::{A_TRANSPOSED, B_TRANSPOSED};

@@ -78,7 +78,7 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
     ),
     ("crates/rustwarp/src/launch.rs", &["Tuning"], GROWS),
     ("crates/rustwarp/src/matmul/sizes.rs", &["Sizes"], "callers construct it"),
-    ("crates/rustwarp/src/matvec.rs", &["Sizes"], "callers construct it"),
+    ("crates/rustwarp/src/matvec/mod.rs", &["Sizes"], "callers construct it"),
     ("crates/rustwarp/src/ptx/arch.rs", &["Arch"], "the two parts of an architecture's name"),
     ("crates/rustwarp/src/ptx/kernels.rs", &["Packed", "Code"], "build scripts generate code that constructs them"),
     ("crates/rustwarp/src/scan.rs", &["Kind"], "scans are inclusive or exclusive"),

@@ -158,7 +158,8 @@ fn carry_out<O: Observer>(
             };
             match (to, tile) {
                 (End::Global(_), Some(tile)) => {
-                    for (offset, address, bytes) in tile.rows() {
+                    let rows = if reduce.is_none() { tile.stored_rows() } else { tile.rows() };
+                    for (offset, address, bytes) in rows {
                         let row = data[offset as usize..][..bytes as usize].to_vec();
                         deliver(worker, block, transfer, End::Global(address), row, *reduce)?;
                     }

@@ -1,9 +1,8 @@
 //! Matrix product: `c[i][j] = sum over k of a[i][k] * b[k][j]`, row-major, of any sizes; A and B also stored
 //! transposed, and any of the three as parts of larger matrices. A [`Batch`] of products of one size is one launch.
-//! [`gemm`] scales the product and adds it to a matrix, in the same launch.
+//! [`gemm`] scales products and adds them to matrices.
 //!
-//! - *Error bound*: `K * epsilon * sum of |a| |b|`. A product without terms (`K = 0`) is 0. Of [`gemm`], `(K + 2) *
-//!   epsilon * (sum of |alpha| |a| |b| + |beta| |c|)`.
+//! - *Error bound*: `K * epsilon * sum of |a| |b|`. A product without terms (`K = 0`) is 0.
 //! - *Determinism*: the same bits on every run on devices for which the same tile, parts and number of whole tiles are
 //!   chosen. Where tiles are divided, equal products of a batch may differ in their last bits.
 //! - *Source*: tiles in shared memory and registers as in S. Boehm, "How to Optimize a CUDA Matmul Kernel" (2022), with
@@ -12,6 +11,7 @@
 
 mod batch;
 mod choice;
+mod gemm;
 mod sizes;
 mod tile;
 
@@ -23,6 +23,7 @@ use crate::launch::{Launch, require_grid};
 use crate::ptx::library;
 pub use batch::Batch;
 use choice::Division;
+pub use gemm::gemm;
 pub use sizes::Sizes;
 pub(crate) use sizes::{elements, small};
 pub use tile::{Kernel, Real, Tile};
@@ -60,36 +61,6 @@ pub fn matmul_into<'a, T: Real>(
         }
     }
     Plan::new(product.device(), sizes, None)?.launch([a, b], product)
-}
-
-/// `c = alpha * a * b + beta * c`, without waiting, in the stream of the device of `c`: what BLAS calls `gemm`, for row-major
-/// matrices, of a batch or of [`Batch::SINGLE`]. With a `beta` of 0, `c` is not read: what is there may be NaN.
-///
-/// ```
-/// use rustwarp::Device;
-/// use rustwarp::matmul::{Batch, Sizes, gemm};
-///
-/// let device = Device::sim()?;
-/// let (a, b) = (device.upload(&[1.0_f32, 2.0])?, device.upload(&[3.0_f32, 4.0])?);
-/// let mut c = device.upload(&[100.0_f32])?;
-/// gemm(2.0, &a, &b, 1.0, &mut c, Sizes { m: 1, n: 1, k: 2, ..Sizes::default() }, Batch::SINGLE)?;
-/// assert_eq!(c.download()?, [2.0 * (1.0 * 3.0 + 2.0 * 4.0) + 100.0]);
-/// # Ok::<(), rustwarp::Error>(())
-/// ```
-///
-/// # Errors
-/// Those of [`matmul_batched_into`].
-pub fn gemm<'a, T: Real>(
-    alpha: T,
-    a: impl Into<View<'a, T>>,
-    b: impl Into<View<'a, T>>,
-    beta: T,
-    c: impl Into<ViewMut<'a, T>>,
-    sizes: Sizes,
-    batch: Batch,
-) -> Result<()> {
-    let c = c.into();
-    Plan::batched(c.device(), sizes, batch, None)?.launch_scaled([a.into(), b.into()], [alpha, beta], c)
 }
 
 /// The products of a batch, which follow each other without gaps.
@@ -239,20 +210,7 @@ impl<T: Real, H: Handle> Plan<T, H> {
     /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
     pub fn prepare<'a>(
         &'a self,
-        factors: [impl Into<View<'a, T, H>>; 2],
-        product: impl Into<View<'a, T, H>>,
-    ) -> Result<Launch<'a>> {
-        self.prepare_scaled(factors, [T::ONE, T::ZERO], product)
-    }
-
-    /// The launch that writes `alpha` times the product of A and B, plus `beta` times what is there: see [`gemm`].
-    ///
-    /// # Errors
-    /// Those of [`Plan::prepare`].
-    pub fn prepare_scaled<'a>(
-        &'a self,
         [a, b]: [impl Into<View<'a, T, H>>; 2],
-        [alpha, beta]: [T; 2],
         product: impl Into<View<'a, T, H>>,
     ) -> Result<Launch<'a>> {
         let (a, b, product) = (a.into(), b.into(), product.into());
@@ -264,8 +222,7 @@ impl<T: Real, H: Handle> Plan<T, H> {
         let (on_a, on_b) = (a.slice(a.len()), b.slice(b.len()));
         let (sums, tickets) = (self.sums.ptr(), self.tickets.ptr());
         let (depth, whole) = (self.depth, self.whole);
-        let call =
-            (self.kernel)(on_a, on_b, product.ptr(), m, n, k, steps, pitches, alpha, beta, depth, whole, sums, tickets);
+        let call = (self.kernel)(on_a, on_b, product.ptr(), m, n, k, steps, pitches, depth, whole, sums, tickets);
         // SAFETY: the operands have the matrices of all products of the batch, whose products do not overlap (see
         // `Batch::spans`), the block is the kernel's, every part of each tile of each product has a block and, if there
         // are several, room for its sums, and the shared memory is the tile's; every launch leaves the tickets at 0.
@@ -285,21 +242,8 @@ impl<T: Real> Plan<T> {
         factors: [impl Into<View<'a, T>>; 2],
         product: impl Into<ViewMut<'a, T>>,
     ) -> Result<()> {
-        self.launch_scaled(factors, [T::ONE, T::ZERO], product)
-    }
-
-    /// Starts `alpha` times the product of A and B, plus `beta` times what is there, in stream order: see [`gemm`].
-    ///
-    /// # Errors
-    /// Those of [`Plan::launch`].
-    pub fn launch_scaled<'a>(
-        &'a self,
-        factors: [impl Into<View<'a, T>>; 2],
-        scales: [T; 2],
-        product: impl Into<ViewMut<'a, T>>,
-    ) -> Result<()> {
         let (factors, product): ([View<'_, T>; 2], ViewMut<'_, T>) = (factors.map(Into::into), product.into());
-        self.device.run(&library::MATMUL, &self.prepare_scaled(factors, scales, product.as_view())?)
+        self.device.run(&library::MATMUL, &self.prepare(factors, product.as_view())?)
     }
 }
 

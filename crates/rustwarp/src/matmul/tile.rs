@@ -35,8 +35,8 @@ impl Times {
 #[doc(hidden)]
 #[rustfmt::skip]
 pub type Kernel<T> = for<'a> fn(
-    Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32, [u64; 3], [u32; 3], T, T, u32, u32,
-    PtrMut<'a, T>, PtrMut<'a, u32>,
+    Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32, [u64; 3], [u32; 3], u32, u32, PtrMut<'a, T>,
+    PtrMut<'a, u32>,
 ) -> Call<'a>;
 
 /// The part of a product that a block computes, with its kernels. [`Real::tiles`] lists them.

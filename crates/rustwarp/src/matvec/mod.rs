@@ -117,8 +117,9 @@ pub fn matvec_into<'a, T: Operand>(
     Plan::<T>::new(product.device(), sizes)?.launch(matrix, vector, product)
 }
 
-/// `y = alpha * matrix * vector + beta * y`, without waiting, in the stream of the device of `y`: what BLAS calls `gemv`, for
-/// row-major matrices and vectors without gaps. With a `beta` of 0, `y` is not read: what is there may be NaN.
+/// `y = alpha * matrix * vector + beta * y`, without waiting, in the stream of the device of `y`: what BLAS calls
+/// `gemv`, for row-major matrices and vectors without gaps. With a `beta` of 0, `y` is not read: what is there may be
+/// NaN.
 ///
 /// Its error is at most `(d + 2) * epsilon * (sum of |alpha| |a| |x| + |beta| |y|)`.
 ///
@@ -332,54 +333,5 @@ impl Device {
         let (matrix, vector) = (matrix.into(), vector.into());
         matrix.require_on(self, "the matrix")?;
         matvec_on(self, matrix, vector, sizes)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn device(multiprocessors: u32) -> DeviceInfo {
-        DeviceInfo { multiprocessors, ..Device::sim().expect("the simulator").backend().info().clone() }
-    }
-
-    /// Sizes around powers of two, and some that no unit divides.
-    fn lengths() -> impl Iterator<Item = u64> + Clone {
-        (0..33)
-            .flat_map(|power| [(1_u64 << power) - 1, 1 << power])
-            .filter(|n| *n < 1 << 32)
-            .chain([5, 100, 11_008, 4097])
-    }
-
-    #[test]
-    fn plans_uphold_the_contracts_of_the_kernels() {
-        for (multiprocessors, width) in [1, 16, 132].into_iter().flat_map(|sms| [1, 2, 4, 8].map(|width| (sms, width)))
-        {
-            let info = device(multiprocessors);
-            for (rows, columns) in lengths().flat_map(|rows| lengths().map(move |columns| (rows, columns))) {
-                let both = [by_rows(&info, [rows, columns], width), by_columns(&info, [rows, columns], width)];
-                for (config, transposed) in both.into_iter().zip([false, true]) {
-                    // A grid that is too large is refused.
-                    let Ok(Config { grid, lanes, pieces, piece, partials, tickets, depth }) = config else { continue };
-                    let what = format!("{rows}x{columns}, transposed: {transposed}, by {width} on {multiprocessors}");
-                    let [lanes, pieces, piece] = [lanes, pieces, piece].map(u64::from);
-                    assert!(pieces * piece >= columns && pieces >= 1 && depth <= columns, "{what}");
-                    assert!(lanes.is_power_of_two() && lanes <= u64::from(best::BLOCK), "{what}");
-                    let groups = if transposed {
-                        assert!(lanes <= 32 || lanes == u64::from(columns::BLOCK) && pieces == 1, "{what}");
-                        rows.div_ceil(lanes * width)
-                    } else {
-                        assert!(pieces == 1 || lanes == u64::from(best::BLOCK) && piece % 8 == 0, "{what}");
-                        let threads = rows.div_ceil(best::ROWS as u64 * (32 / lanes.min(32))) * lanes.max(32);
-                        threads.div_ceil(u64::from(best::BLOCK))
-                    };
-                    assert_eq!(u64::from(grid), groups * pieces, "{what}");
-                    if pieces > 1 {
-                        let sums = if transposed { pieces * rows } else { u64::from(grid) * best::ROWS as u64 };
-                        assert_eq!((partials as u64, tickets as u64), (sums, groups), "{what}");
-                    }
-                }
-            }
-        }
     }
 }

@@ -33,7 +33,8 @@ pub struct Epilogue<'a, O, H: Handle = Device> {
     /// Factor of the addend; 0 for none.
     pub beta: f32,
     /// A matrix of the product's size and leading dimension; `None` stands for the product's memory with its old
-    /// contents. Products of a batch have matrices at the same distances as the products; they share the other parameters.
+    /// contents. Products of a batch have matrices at the same distances as the products; they share the other
+    /// parameters.
     pub addend: Option<View<'a, O, H>>,
     /// A factor for each of the `m` rows.
     pub row_scales: Option<View<'a, f32, H>>,

@@ -175,7 +175,7 @@ impl<H: Handle> Warpgroups<H> {
 }
 
 /// The map by which products are stored; `None` if sums are finished on the way, or if rows or products do not start at
-/// multiples of 16 bytes.
+/// multiples of 16 bytes, or rows do not end there: a store by a map writes whole units of 16 bytes.
 ///
 /// # Errors
 /// Those of the device.
@@ -187,7 +187,8 @@ fn product_map<O: Scalar, H: Handle>(
 ) -> Result<Option<TensorMap>> {
     let Problem { rows, columns, count, steps: [_, _, step], pitches: [_, _, pitch], .. } = *problem;
     let whole = |elements: u64| (elements * size_of::<O>() as u64).is_multiple_of(pad::UNIT.into());
-    if how & FINISHED != 0 || !address.is_multiple_of(16) || !whole(pitch.into()) || count > 1 && !whole(step) {
+    let apart = whole(pitch.into()) && (count <= 1 || whole(step));
+    if how & FINISHED != 0 || !address.is_multiple_of(16) || !apart || !whole(columns.into()) {
         return Ok(None);
     }
     map::<O, H>(device, address, [columns, rows, count], [pitch.into(), step], COPY_ROWS).map(Some)

@@ -7,8 +7,8 @@
 use super::{
     as_stored::{AsStored, K, THREADS, TOGETHER, X},
     engine::Engine,
+    finish::write,
     matrices::Matrices,
-    write::Block,
 };
 use crate::matmul::{factor::Factor, outer::multiply_add};
 use crate::unroll::unroll;
@@ -40,7 +40,6 @@ pub unsafe fn few<T: Factor, const ALONG_A: bool, const ALONG_B: bool>(
     b: &[T],
     c: *mut T,
     matrices: Matrices,
-    scales: [T; 2],
 ) {
     const {
         let [rows, columns] = Engine::<T>::LANES;
@@ -101,7 +100,6 @@ pub unsafe fn few<T: Factor, const ALONG_A: bool, const ALONG_B: bool>(
             first += K;
             reading = if reading == 0 { stage } else { 0 };
         }
-        let block = Block { c, pitch: matrices.pitches[2], size: [a.x, b.x], own, scales };
-        block.write([own[0] + row, own[1] + column], neighbours, &sums);
+        write(c, matrices.pitches[2], [a.x, b.x], [own[0] + row, own[1] + column], neighbours, own, &sums);
     }
 }

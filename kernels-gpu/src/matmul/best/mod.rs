@@ -39,7 +39,6 @@ mod finish;
 mod layout;
 mod matrices;
 mod product;
-mod write;
 
 /// The idea in one line.
 pub const IDEA: &str =
@@ -97,9 +96,9 @@ macro_rules! tile {
             least_depth: if $guards { 1 } else { ($stages - 1) * $bk + 1 },
         };
 
-        /// `c = alpha * a * b + beta * c`; with a `beta` of 0, `c` is not read. Product `i` is that of the matrices from
-        /// elements `i * steps` of `a` and `b`, to `c`. Their rows in memory start every `pitches` elements. A is turned
-        /// on its way when it is not stored transposed, B when it is.
+        /// Multiplies matrices: for product `i` those from elements `i * steps` of `a` and `b`, to `c`. Their rows in
+        /// memory start every `pitches` elements. A is turned on its way when it is not stored transposed, B when it
+        /// is.
         ///
         /// # Safety
         /// Every product's A has `m * k` elements in `a`, its B `k * n` in `b`, and `c` room for its `m * n`, which
@@ -116,8 +115,6 @@ macro_rules! tile {
             k: u32,
             steps: [u64; 3],
             pitches: [u32; 3],
-            alpha: T,
-            beta: T,
             depth: u32,
             whole: u32,
             sums: *mut T,
@@ -128,7 +125,7 @@ macro_rules! tile {
             // SAFETY: the caller upholds this function's contract.
             unsafe {
                 product::<T, $bm, $bn, $bk, $tm, $tn, $stages, $slices, $threads, $w, $any, $guards, TURN_A, TURN_B>(
-                    a, b, c, matrices, [alpha, beta], parts,
+                    a, b, c, matrices, parts,
                 )
             };
         }
@@ -140,29 +137,29 @@ tile! {
 }
 tile! {
     /// The f32 kernel for smaller products.
-    matmul_best_small SMALL f32: 128 64 32, 8 8, 3 2 256, 4 true false, max_registers 128
+    matmul_best_small SMALL f32: 128 64 32, 8 8, 3 2 256, 4 true false
 }
 tile! {
     /// The f32 kernel for products with few such tiles, and for devices with little shared memory.
-    matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4 256, 4 false true, max_registers 128
+    matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4 256, 4 false true
 }
 tile! {
     /// The f32 kernel for products that have fewer of the tiles above than the device has multiprocessors: each warp
     /// computes the whole tile from an eighth of a stage's depth.
-    matmul_best_short SHORT f32: 32 64 64, 8 8, 3 8 256, 4 true true, max_registers 128
+    matmul_best_short SHORT f32: 32 64 64, 8 8, 3 8 256, 4 true true
 }
 tile! {
     /// The same for products with few columns.
-    matmul_best_tall TALL f32: 64 32 64, 16 4, 3 8 256, 4 true true, max_registers 128
+    matmul_best_tall TALL f32: 64 32 64, 16 4, 3 8 256, 4 true true
 }
 tile! {
     /// The f32 kernel for the smallest products; each warp computes the whole tile, as in `short`.
-    matmul_best_mini MINI f32: 32 32 64, 8 4, 3 8 256, 4 true true, max_registers 80
+    matmul_best_mini MINI f32: 32 32 64, 8 4, 3 8 256, 4 true true
 }
 tile! {
     /// The f32 kernel for batches: two warps, many of which share a multiprocessor, so that the copies of some overlap
     /// the multiplications of others.
-    matmul_best_pair PAIR f32: 64 64 16, 8 8, 3 1 64, 4 true true, max_registers 128
+    matmul_best_pair PAIR f32: 64 64 16, 8 8, 3 1 64, 4 true true
 }
 tile! {
     /// The f64 kernel for products that fill the device with such tiles. With 245 registers, which ptxas takes by
@@ -215,8 +212,6 @@ pub unsafe fn matmul_best_single<T: Factor, const ALONG_A: bool, const ALONG_B: 
     k: u32,
     steps: [u64; 3],
     pitches: [u32; 3],
-    alpha: T,
-    beta: T,
     _depth: u32,
     _whole: u32,
     _sums: *mut T,
@@ -224,5 +219,5 @@ pub unsafe fn matmul_best_single<T: Factor, const ALONG_A: bool, const ALONG_B: 
 ) {
     let matrices = Matrices { sizes: [m, n, k], steps, pitches };
     // SAFETY: the caller upholds this function's contract.
-    unsafe { few::few::<T, ALONG_A, ALONG_B>(a, b, c, matrices, [alpha, beta]) };
+    unsafe { few::few::<T, ALONG_A, ALONG_B>(a, b, c, matrices) };
 }

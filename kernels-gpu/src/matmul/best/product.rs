@@ -4,10 +4,9 @@
 use super::{
     engine::Engine,
     feed::Feed,
-    finish::{Division, join},
+    finish::{Division, join, write},
     layout::{least, pitch, raster},
     matrices::Matrices,
-    write::Block,
 };
 use crate::matmul::factor::Factor;
 use crate::unroll::unroll;
@@ -60,7 +59,6 @@ pub unsafe fn product<
     b: &[T],
     c: *mut T,
     matrices: Matrices,
-    scales: [T; 2],
     division: Division<T>,
 ) {
     const {
@@ -151,25 +149,24 @@ pub unsafe fn product<
         if SLICES > 1 {
             join::<T, TM, TN, SLICES, THREADS>(shared, slice, tid_in_slice, &mut sums);
         }
-        let (at, runs) = (engine.first_sum([first[0] + row, first[1] + column]), [Engine::<T>::ROWS, T::WIDTH]);
-        let block = Block { c, pitch: matrices.pitches[2], size: [a.x, b.x], own, scales };
+        let at = engine.first_sum([first[0] + row, first[1] + column]);
+        let write_sums = |sums: &[[T; TN]; TM]| {
+            if slice == 0 {
+                write::<T, TM, TN>(c, matrices.pitches[2], [a.x, b.x], at, [Engine::<T>::ROWS, T::WIDTH], own, sums);
+            }
+        };
         // Two calls, so that the sums of parts are other values than those of the main loop: where both meet, ptxas
         // gives the main loop registers of the same banks, and it takes 7 % longer (f32, 128x64). Tensor cores read
         // pairs of registers, and are 3 % faster with one call.
         if !T::TENSOR && parts.sharing.pieces == 1 {
-            if slice == 0 {
-                block.write(at, runs, &sums);
-            }
-            return;
+            return write_sums(&sums);
         }
         if parts.sharing.pieces > 1 {
             let all = parts.add_up::<TM, TN, SLICES, THREADS>(shared, slice, tid_in_slice, &sums);
             let Some(all) = all else { return };
             sums = all;
         }
-        if slice == 0 {
-            block.write(at, runs, &sums);
-        }
+        write_sums(&sums);
     }
 }
 
