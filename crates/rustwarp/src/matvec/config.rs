@@ -112,7 +112,7 @@ mod tests {
     use crate::Device;
 
     fn device(multiprocessors: u32) -> DeviceInfo {
-        DeviceInfo { multiprocessors, ..Device::sim().expect("the simulator").backend().info().clone() }
+        DeviceInfo { multiprocessors, ..Device::sim().expect("the simulator").info().clone() }
     }
 
     /// Sizes around powers of two, and some that no unit divides.
