@@ -16,8 +16,8 @@ const BLOCKS: u64 = 4096;
 /// NaN.
 ///
 /// With an `alpha` of 1 and a `beta` of 0 this is [`matmul_batched_into`](super::matmul_batched_into). Otherwise the
-/// product takes memory of its own until the call has run, and a second launch adds it to `c`. The error is at most `(K
-/// + 2) * epsilon * (sum of |alpha| |a| |b| + |beta| |c|)`.
+/// product takes memory of its own until the call has run, and a second launch adds it to `c`. The error is at most
+/// `(K + 2) * epsilon * (sum of |alpha| |a| |b| + |beta| |c|)`.
 ///
 /// ```
 /// use rustwarp::Device;

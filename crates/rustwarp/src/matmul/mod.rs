@@ -1,6 +1,6 @@
 //! Matrix product: `c[i][j] = sum over k of a[i][k] * b[k][j]`, row-major, of any sizes; A and B also stored
 //! transposed, and any of the three as parts of larger matrices. A [`Batch`] of products of one size is one launch.
-//! [`gemm`] scales products and adds them to matrices.
+//! [`gemm()`] scales products and adds them to matrices.
 //!
 //! - *Error bound*: `K * epsilon * sum of |a| |b|`. A product without terms (`K = 0`) is 0.
 //! - *Determinism*: the same bits on every run on devices for which the same tile, parts and number of whole tiles are
