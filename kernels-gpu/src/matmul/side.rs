@@ -27,15 +27,22 @@ impl<'a, T: Factor> Side<'a, T> {
     /// The left factor, of `m` by `k`, or stored as `k` by `m`.
     #[inline(always)]
     pub fn left(elements: &'a [T], m: u32, k: u32, stored: u32) -> Self {
-        let turned = stored & A_TRANSPOSED == 0;
-        Self::new(elements, m, k, turned, if turned { k } else { m })
+        Self::without_gaps(elements, m, k, stored & A_TRANSPOSED == 0)
     }
 
     /// The right factor, of `k` by `n`, or stored as `n` by `k`.
     #[inline(always)]
     pub fn right(elements: &'a [T], n: u32, k: u32, stored: u32) -> Self {
-        let turned = stored & B_TRANSPOSED != 0;
-        Self::new(elements, n, k, turned, if turned { k } else { n })
+        Self::without_gaps(elements, n, k, stored & B_TRANSPOSED != 0)
+    }
+
+    /// Not a call of [`Side::new`], for which LLVM would keep a chosen pitch in registers besides the sizes.
+    #[inline(always)]
+    fn without_gaps(elements: &'a [T], x: u32, k: u32, turned: bool) -> Self {
+        let (x, k) = (x as usize, k as usize);
+        let (along_x, along_k) = if turned { (k, 1) } else { (1, x) };
+        let wide = elements.as_ptr().addr().is_multiple_of(16) && (if turned { k } else { x }).is_multiple_of(T::WIDTH);
+        Self { elements, x, k, along_x, along_k, turned, wide }
     }
 
     /// A factor with neighbours in `k` next to each other in memory if it is `turned`, else with those in `x`; rows in
