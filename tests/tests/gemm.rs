@@ -2,6 +2,7 @@
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
 use half::f16;
+use rustwarp::accuracy::Accuracy;
 use rustwarp::matmul::{Batch, Sizes, gemm, matmul_batched_into, matmul_into};
 use rustwarp::matvec::{self, gemv};
 use rustwarp::mixed_matmul::mixed_matmul;
@@ -112,6 +113,8 @@ fn wrong_leading_dimensions_are_refused() {
     assert!(refusal([7, 0, 0]).contains("A has 29 elements"), "{}", refusal([7, 0, 0]));
     assert!(refusal([8, 2, 0]).contains("the leading dimension of B is 2"), "{}", refusal([8, 2, 0]));
     assert!(refusal([8, 0, 4]).contains("gaps between them"), "{}", refusal([8, 0, 4]));
+    let error = device.matmul_with(&x, &y, sizes([8, 0, 4]), Accuracy::Tf32).map(drop).expect_err("gaps").to_string();
+    assert!(error.contains("gaps between them"), "{error}");
     let mut product = device.zeros::<f32>(12).expect("memory");
     assert!(matches!(matmul_into(&x, &y, sizes([8, 0, 4]), &mut product), Err(Error::Mismatch(_))));
     let far = Sizes { m: 1, ..sizes([1 << 32, 0, 0]) };

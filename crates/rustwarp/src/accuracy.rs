@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::device::Device;
 use crate::emulated;
 use crate::error::Result;
-use crate::matmul::{Sizes, elements, matmul_into};
+use crate::matmul::{Batch, Sizes, matmul_into};
 use crate::mixed_matmul::{self, mixed_matmul_into};
 
 /// How a product of f32 is computed.
@@ -64,7 +64,7 @@ impl Device {
     ) -> Result<Buffer<f32>> {
         let (a, b) = (a.into(), b.into());
         a.require_on(self, "A")?;
-        let mut output = self.uninit::<f32>(elements(sizes.m, sizes.n)?)?;
+        let mut output = self.uninit::<f32>(Batch::SINGLE.without_gaps(sizes)?)?;
         matmul_into_with(a, b, sizes, accuracy, &mut output)?;
         Ok(output)
     }

@@ -109,7 +109,8 @@ impl<H: Handle> Plan<H> {
     /// Plans products of these sizes.
     ///
     /// # Errors
-    /// [`Error::Argument`] on devices without the kernels, for sizes beyond 2^31, and for more than a grid can have;
+    /// [`Error::Argument`] on devices without the kernels, for sizes beyond 2^31, for leading dimensions that are less
+    /// than a row or beyond 2^32 - 1, and for more than a grid can have;
     /// [`Error::OutOfMemory`] if the device has too little memory for the slices.
     pub fn new(device: &H, sizes: Sizes) -> Result<Self> {
         let (Sizes { m, n, k, transposed, .. }, info) = (sizes, device.backend().info());

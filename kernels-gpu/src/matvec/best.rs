@@ -9,10 +9,10 @@
 //!   places of the vector's elements.
 
 use super::lines::{ALIGNED, SHIFTED, SINGLE, STREAMED, load};
-use super::output::Output;
 use super::{Bf16, Entry, F16};
 use crate::number::Number;
 use crate::operator::{shuffle, slots};
+use crate::output::Output;
 use crate::reduce::collective::Sharing;
 use crate::unroll::unroll;
 use cuda_std::math::Float;
@@ -144,7 +144,7 @@ pub unsafe fn matvec_best<T: Entry<Sum: Float>>(
     }
     if part.lane < ROWS {
         // SAFETY: the rows are this team's.
-        unsafe { part.store(Output { y, alpha, beta }, sums) };
+        unsafe { part.store(Output { to: y, alpha, beta }, sums) };
     }
 }
 

@@ -7,10 +7,10 @@
 //! whole block reads neighbours of one line after the other, and no sums are shared.
 
 use super::lines::{ALIGNED, SHIFTED, SINGLE, STREAMED, load};
-use super::output::Output;
 use super::{Bf16, Entry, F16};
 use crate::number::Number;
 use crate::operator::shuffle;
+use crate::output::Output;
 use crate::reduce::collective::Sharing;
 use crate::unroll::unroll;
 use core::mem::MaybeUninit;
@@ -100,7 +100,7 @@ pub unsafe fn matvec_columns<T: Entry<Sum: Float>>(
         start,
         end: (columns as usize).min(start + piece as usize),
     };
-    let output = Output { y, alpha, beta };
+    let output = Output { to: y, alpha, beta };
     // SAFETY: the lines are inside the matrix and the vector, and what is aligned is so by contract.
     unsafe {
         match size_of::<T::Bits>() {

@@ -62,12 +62,13 @@ macro_rules! kernels {
         /// [`FINISHED`](crate::tensor::mixed::epilogue::FINISHED), sums become what
         /// [`Epilogue`](crate::tensor::mixed::epilogue::Epilogue) says.
         ///
-        /// # Safety [`BLOCK`] threads, one block for each part of each product, with its dynamic shared memory. `a` and
-        /// `b` have their elements, in rows of whole units of 16 bytes, in which zeros may follow the elements. Rows of
-        /// A, B and the product with its addend are `pitches` apart, multiples of 16 bytes but for the product. `out`
-        /// has room for all products of `m * n`, which overlap nothing but, exactly, the addend; the other pointers are
-        /// null or have their elements. All `a` and `b` are multiples of 16 bytes; those of the kernel for small parts
-        /// need not be, if `how` says so. `part` is a multiple of 64 bytes, or 0. A GPU of sm_80 or later.
+        /// # Safety
+        /// [`BLOCK`] threads, one block for each part of each product, with its dynamic shared memory. `a` and `b` have
+        /// their elements, in rows of whole units of 16 bytes, in which zeros may follow the elements. Rows of A, B and
+        /// the product with its addend are `pitches` apart, multiples of 16 bytes but for the product. `out` has room
+        /// for all products of `m * n`, which overlap nothing but, exactly, the addend; the other pointers are null or
+        /// have their elements. All `a` and `b` are multiples of 16 bytes; those of the kernel for small parts need not
+        /// be, if `how` says so. `part` is a multiple of 64 bytes, or 0. A GPU of sm_80 or later.
         #[kernel(
             for P in [F16, Bf16, Tf32, S8], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 1)
         )]

@@ -10,7 +10,7 @@ use cuda_std::warpgroup::wait_but;
 
 /// The sums of a warpgroup's 64 rows of a tile over a depth of `k`, from the stages that come next in the ring. A stage
 /// is released when the products of the next have started, so that the tensor cores do not wait for the threads. The
-/// last stage is left to the caller, who may have no use for it.
+/// last stage is not released here: a kernel that computes one tile has no use for it.
 ///
 /// # Safety
 /// The whole warpgroup calls it, and `release` gives a stage back for it.

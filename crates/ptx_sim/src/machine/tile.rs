@@ -22,7 +22,7 @@ impl Tile {
 
     /// Returns the rows that a store writes: those inside the tensor, up to the end of their last unit of 16 bytes, if
     /// the box has it. (Observed on an H200: elements behind a row whose length is no multiple of 16 bytes are
-    /// overwritten.)
+    /// overwritten. Reductions were not observed.)
     pub fn stored_rows(&self) -> Vec<(u64, u64, u64)> {
         let whole = |(offset, address, bytes): (u64, u64, u64)| {
             let left = self.map.row_bytes() - offset % self.map.row_bytes();

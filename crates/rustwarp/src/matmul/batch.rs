@@ -27,7 +27,8 @@ impl Batch {
     /// `count` products that follow each other, the first row of each after the last of the one before.
     ///
     /// # Errors
-    /// [`Error::Argument`] if a matrix has more elements than memory has.
+    /// [`Error::Argument`] if a matrix has more elements than memory has, and for a leading dimension that is less than
+    /// a row.
     pub fn contiguous(count: usize, sizes: Sizes) -> Result<Self> {
         let (pitches, stored) = (sizes.pitches()?, sizes.stored());
         let step = |i: usize| elements(stored[i][0], pitches[i]);
@@ -48,7 +49,8 @@ impl Batch {
     /// Elements from the first of each array to the last that belongs to a matrix: of A, B and the product.
     ///
     /// # Errors
-    /// [`Error::Argument`] if these are more than memory has, and if products overlap.
+    /// [`Error::Argument`] if these are more than memory has, if products overlap, and for a leading dimension that is
+    /// less than a row.
     pub fn spans(&self, sizes: Sizes) -> Result<[usize; 3]> {
         let matrices = sizes.spans()?;
         if self.count > 1 && self.steps[2] < matrices[2] && !self.are_side_by_side(sizes)? {

@@ -65,5 +65,5 @@ pub fn gemm<'a, T: Real>(
     let blocks = warps.div_ceil(u64::from(BLOCK / 32)).min(BLOCKS) as u32;
     // SAFETY: the products and the matrices have these sizes, and the kernel takes any number of blocks.
     let launch = unsafe { Launch::new(call, Shape::linear(blocks, BLOCK)) };
-    device.run(&library::MATMUL, &launch.using([product.reads(), c.as_view().reads(), c.as_view().writes()]))
+    device.run(&library::MATMUL, &launch.using([product.reads(), c.as_view().writes()]))
 }

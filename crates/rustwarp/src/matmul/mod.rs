@@ -98,8 +98,7 @@ pub fn matmul_batched_into<'a, T: Real>(
 }
 
 fn matmul_on<T: Real>(device: &Device, a: View<'_, T>, b: View<'_, T>, sizes: Sizes) -> Result<Buffer<T>> {
-    sizes.require_no_gaps()?;
-    let mut output = device.uninit::<T>(elements(sizes.m, sizes.n)?)?;
+    let mut output = device.uninit::<T>(Batch::SINGLE.without_gaps(sizes)?)?;
     matmul_into(a, b, sizes, &mut output)?;
     Ok(output)
 }
@@ -154,8 +153,9 @@ impl<T: Real, H: Handle> Plan<T, H> {
     /// or if few are left after some rounds of whole tiles.
     ///
     /// # Errors
-    /// [`Error::Argument`] for sizes beyond 2^32 - 1, for a tile that does not fit, if none does, for more blocks than
-    /// a grid can have, and for products that overlap; [`Error::OutOfMemory`] if the device has less memory free.
+    /// [`Error::Argument`] for sizes and leading dimensions beyond 2^32 - 1, for a leading dimension less than a row,
+    /// for a tile that does not fit, if none does, for more blocks than a grid can have, and for products that overlap;
+    /// [`Error::OutOfMemory`] if the device has less memory free.
     pub fn batched(device: &H, sizes: Sizes, batch: Batch, tile: Option<&Tile<T>>) -> Result<Self> {
         let (Sizes { m, n, k, transposed, .. }, info) = (sizes, device.backend().info());
         let (spans, pitches) = (batch.spans(sizes)?, sizes.pitches()?);

@@ -24,7 +24,7 @@ pub struct Sizes {
     pub transposed: [bool; 2],
     /// Elements from the start of one row in memory to the start of the next: of A, of B, as they are stored, and of
     /// the product. 0: its rows follow each other without gaps. More than a row has: the matrix is a part of a larger
-    /// one. (`lda`, `ldb` and `ldc` of a BLAS that is told that matrices are row-major.)
+    /// one. In CBLAS these are `lda`, `ldb` and `ldc`, with `CblasRowMajor`.
     pub leading_dimensions: [usize; 3],
 }
 

@@ -33,8 +33,9 @@ pub struct Sizes {
     pub columns: usize,
     /// Whether the matrix is stored transposed, as `columns` x `rows`.
     pub transposed: bool,
-    /// Elements from the start of one row in memory to the start of the next, as the matrix is stored (`lda` of a BLAS
-    /// that is told that matrices are row-major). 0: rows follow each other without gaps.
+    /// Elements from the start of one row in memory to the start of the next, as the matrix is stored. 0: rows follow
+    /// each other without gaps. More than a row has: the matrix is a part of a larger one. In CBLAS this is `lda`, with
+    /// `CblasRowMajor`.
     pub leading_dimension: usize,
 }
 
@@ -84,8 +85,8 @@ operands! { f32: f32, f32; f64: f64, f64; half::f16: F16, f32; half::bf16: Bf16,
 ///
 /// # Errors
 /// [`Error::Mismatch`] if a buffer does not have the length that the sizes give, [`Error::Argument`] for sizes beyond
-/// 2^32 - 1, [`Error::OtherDevice`] for buffers of two devices, [`Error::NoPtx`] if the kernels are not built, and the
-/// errors of the device.
+/// 2^32 - 1 and for a leading dimension that is less than a row, [`Error::OtherDevice`] for buffers of two devices,
+/// [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
 pub fn matvec<'a, T: Operand>(
     matrix: impl Into<View<'a, T>>,
     vector: impl Into<View<'a, T>>,
@@ -245,8 +246,12 @@ impl<T: Operand, H: Handle> Plan<T, H> {
         vector: impl Into<View<'a, T, H>>,
         product: impl Into<View<'a, T::Output, H>>,
     ) -> Result<Launch<'a>> {
-        let [one, zero] = [1, 0].map(|number| <T::Output as Element>::round(Value::Int(number)));
-        self.prepare_scaled(matrix, vector, [one, zero], product)
+        self.prepare_scaled(matrix, vector, Self::as_it_is(), product)
+    }
+
+    /// The factors of the product and of what is there, if the product is written as it is.
+    fn as_it_is() -> [T::Output; 2] {
+        [1, 0].map(|number| <T::Output as Element>::round(Value::Int(number)))
     }
 
     /// The launch that writes `alpha` times the product of the matrix and the vector, plus `beta` times what is there:
@@ -295,10 +300,7 @@ impl<T: Operand> Plan<T> {
         vector: impl Into<View<'a, T>>,
         product: impl Into<ViewMut<'a, T::Output>>,
     ) -> Result<()> {
-        let (matrix, vector, product): (View<'_, T>, View<'_, T>, ViewMut<'_, T::Output>) =
-            (matrix.into(), vector.into(), product.into());
-        let launch = self.prepare(matrix, vector, product.as_view())?;
-        self.tickets.device().run(&library::MATVEC, &launch)
+        self.launch_scaled(matrix, vector, Self::as_it_is(), product)
     }
 
     /// Starts `alpha` times the product, plus `beta` times what is there, in stream order: see [`gemv`].

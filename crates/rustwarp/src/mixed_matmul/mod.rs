@@ -199,7 +199,8 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
     /// Plans products of these sizes.
     ///
     /// # Errors
-    /// [`Error::Argument`] for sizes from 2^31 - 512 on, and for more tiles than a grid can have;
+    /// [`Error::Argument`] for sizes from 2^31 - 512 on, for leading dimensions that are less than a row or above
+    /// `u32::MAX`, and for more tiles than a grid can have;
     /// [`Error::OutOfMemory`] if the device has too little memory for copies of the factors that need one, and for the
     /// sums of parts of a product.
     pub fn new(device: &H, sizes: Sizes) -> Result<Self> {

@@ -59,15 +59,14 @@ pub struct Request {
     pub pitch: u32,
     /// Whether neighbours in memory belong to different lines.
     pub across: bool,
-    /// Lines of a tile; 0 without a map.
+    /// Lines of a tile; 0 without a map: rows then also have a multiple of 16 bytes, or are copied to have zeros up to
+    /// one.
     pub tile: u32,
     /// Whether it is copied to lie along the depth if it lies across.
     pub turns: bool,
     /// Number of bytes of which its rows are a multiple apart, or are copied to be; `None` if any distance will do, of
     /// rows and of matrices.
     pub multiple: Option<u32>,
-    /// Whether its rows also have a multiple of 16 bytes, or are copied to have zeros up to one.
-    pub filled: bool,
 }
 
 /// The family with the kernels that make the copy.
@@ -85,12 +84,12 @@ impl<H: Handle> Stored<H> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has too little memory for the copy.
     pub fn new<T: Scalar>(device: &H, request: &Request) -> Result<Self> {
-        let Request { lines, depth, count, step, pitch, across, tile, turns, multiple, filled } = *request;
+        let Request { lines, depth, count, step, pitch, across, tile, turns, multiple } = *request;
         let size = size_of::<T>() as u32;
         let turned = across && turns;
         let (rows, columns) = if across && !turned { (depth, lines) } else { (lines, depth) };
         let apart = count > 1 && !step.is_multiple_of((pad::UNIT / size).into());
-        let short = filled && !columns.is_multiple_of(pad::UNIT / size);
+        let short = tile == 0 && !columns.is_multiple_of(pad::UNIT / size);
         let off = |multiple: u32| apart || short || !pitch.is_multiple_of(multiple / size);
         let needed = turned || multiple.is_some_and(off);
         let units = columns.div_ceil(pad::LINE / size) as usize * (pad::LINE / pad::UNIT) as usize;

@@ -57,9 +57,8 @@ impl<H: Handle> Warpgroups<H> {
         let multiple = tensor.then_some(if large { pad::LINE } else { pad::UNIT });
         let factor = |factor: usize, lines, tile| {
             let ((count, step), depth, pitch) = (problem.matrices(factor), problem.depth, problem.pitches[factor]);
-            let (across, turns, filled) = (across[factor], tensor && !T::EITHER, false);
-            let request = Request { lines, depth, count, step, pitch, across, tile, turns, multiple, filled };
-            Stored::new::<T>(device, &request)
+            let (across, turns) = (across[factor], tensor && !T::EITHER);
+            Stored::new::<T>(device, &Request { lines, depth, count, step, pitch, across, tile, turns, multiple })
         };
         let order = if T::EITHER { usize::from(across_a) * 2 + usize::from(across_b) } else { 0 };
         Ok(Self {

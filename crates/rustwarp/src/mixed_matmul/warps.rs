@@ -68,8 +68,8 @@ impl<H: Handle> Warps<H> {
         let factor = |factor: usize, lines| {
             let ((count, step), multiple) = (problem.matrices(factor), Some(pad::UNIT));
             let (depth, pitch, across) = (problem.depth, problem.pitches[factor], across[factor]);
-            let (tile, turns, filled) = (0, false, true);
-            let request = Request { lines, depth, count, step, pitch, across, tile, turns, multiple, filled };
+            let (tile, turns) = (0, false);
+            let request = Request { lines, depth, count, step, pitch, across, tile, turns, multiple };
             Stored::new::<T>(device, &request)
         };
         Ok(Self {
@@ -113,11 +113,12 @@ impl<H: Handle> Warps<H> {
     /// # Safety
     /// The matrices are there, and at `out` room for the products, or the sums of their parts.
     unsafe fn products<'a, T: Operand>(&self, [a, b]: [Place; 2], epilogue: Parameters<'a>, out: u64) -> Launch<'a> {
-        let Problem { rows, columns, depth, .. } = self.problem;
-        let (epilogue, part, [mut a_step, mut b_step, out_step], pitch) = match &self.parts {
-            Some(parts) => (Parameters::of_sums(), parts.part, parts.problem(&self.problem).steps, columns),
-            None => (epilogue, 0, [a.step, b.step, self.problem.steps[2]], self.problem.pitches[2]),
+        let (epilogue, part, products) = match &self.parts {
+            Some(parts) => (Parameters::of_sums(), parts.part, parts.problem(&self.problem)),
+            None => (epilogue, 0, self.problem),
         };
+        let Problem { rows, columns, depth, steps: [.., out_step], pitches: [.., pitch], .. } = products;
+        let [mut a_step, mut b_step] = [a.step, b.step];
         if self.parts.is_some() {
             // The next part of a factor that lies across the depth is some rows further on, of another some elements.
             let step = |across, pitch: u32| u64::from(part) * if across { u64::from(pitch) } else { 1 };

@@ -1,15 +1,15 @@
-//! How sums become elements of the product.
+//! How sums become elements of a vector or of a row, as BLAS has it: scaled, and added to what is there.
 
 use crate::number::Number;
 use crate::unroll::unroll;
 use cuda_std::math::Float;
 use cuda_std::memory::Vector;
 
-/// The product, whose elements become `alpha` times their sums plus `beta` times what they were. With a `beta` of 0,
-/// they are not read.
+/// Elements that become `alpha` times their sums plus `beta` times what they were. With a `beta` of 0, they are not
+/// read.
 #[derive(Clone, Copy)]
 pub struct Output<S> {
-    pub y: *mut S,
+    pub to: *mut S,
     pub alpha: S,
     pub beta: S,
 }
@@ -18,12 +18,12 @@ impl<S: Number + Float> Output<S> {
     /// Writes an element.
     ///
     /// # Safety
-    /// The product has this row, and no other thread accesses it.
+    /// The element is there, and no other thread accesses it.
     #[inline(always)]
-    pub unsafe fn write(self, row: usize, sum: S) {
+    pub unsafe fn write(self, at: usize, sum: S) {
         // SAFETY: the caller upholds this function's contract.
         unsafe {
-            let at = self.y.add(row);
+            let at = self.to.add(at);
             let old = if self.beta == S::ZERO { S::ZERO } else { at.read() };
             at.write(self.beta.mul_add(old, self.times_alpha(sum)));
         }
@@ -37,7 +37,7 @@ impl<S: Number + Float> Output<S> {
     pub unsafe fn write_all<const W: usize>(self, rows: usize, row: usize, sums: [S; W]) {
         // SAFETY: each row is inside the result, and a vector lies on a boundary.
         unsafe {
-            let to = self.y.wrapping_add(row);
+            let to = self.to.wrapping_add(row);
             let whole = row + W <= rows && to.addr().is_multiple_of(16) && size_of::<[S; W]>() >= 16;
             if !whole || self.beta != S::ZERO {
                 unroll!(i < W => { if row + i < rows { self.write(row + i, sums[i]) } });
