@@ -1,4 +1,4 @@
-//! Clocks, breakpoints and profiler events.
+//! Clocks, breakpoints, profiler events, and values that the compiler leaves as they are.
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;
@@ -36,4 +36,17 @@ pub fn profiler_counter<const EVENT: u32>() {
     const { assert!(EVENT < 16, "there are 16 profiler events") };
     // SAFETY: the instruction accesses no memory and no register.
     unsafe { asm!("pmevent {};", const EVENT, options(nomem, nostack, preserves_flags)) }
+}
+
+/// Returns `value`, about which the compiler then knows nothing: a product that it would otherwise compute anew in
+/// every round of a loop stays in a register.
+#[gpu_only]
+#[inline(always)]
+pub fn opaque(value: u64) -> u64 {
+    let same;
+    // SAFETY: the instruction has no effect but its result.
+    unsafe {
+        asm!("mov.u64 {0}, {1};", out(reg64) same, in(reg64) value, options(pure, nomem, nostack, preserves_flags))
+    };
+    same
 }

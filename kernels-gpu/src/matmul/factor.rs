@@ -17,6 +17,9 @@ pub trait Factor: Number + Float + Scalar {
     /// All lanes of the warp reach this call together, and `TENSOR` holds.
     unsafe fn multiply_add_tensor(sums: [Self; 4], left: [Self; 2], right: Self) -> [Self; 4];
 
+    /// The same value, which the compilers do not know to be the same. `nothing` is 0.
+    fn moved(self, nothing: u32) -> Self;
+
     /// Reads `WIDTH` elements in one instruction, into `to[at..]`.
     ///
     /// # Safety
@@ -32,7 +35,10 @@ pub trait Factor: Number + Float + Scalar {
 }
 
 macro_rules! factor {
-    ($t:ident $width:literal: $($k:literal)*; $tensor:expr, $sums:ident $left:ident $right:ident => $multiply:expr) => {
+    (
+        $t:ident $bits:ident $width:literal: $($k:literal)*;
+        $tensor:expr, $sums:ident $left:ident $right:ident => $multiply:expr
+    ) => {
         impl Factor for $t {
             const WIDTH: usize = $width;
             const TENSOR: bool = $tensor;
@@ -40,6 +46,11 @@ macro_rules! factor {
             #[inline(always)]
             unsafe fn multiply_add_tensor($sums: [Self; 4], $left: [Self; 2], $right: Self) -> [Self; 4] {
                 $multiply
+            }
+
+            #[inline(always)]
+            fn moved(self, nothing: u32) -> Self {
+                Self::from_bits(self.to_bits() | Into::<$bits>::into(nothing))
             }
 
             #[inline(always)]
@@ -58,8 +69,8 @@ macro_rules! factor {
     };
 }
 // Tensor cores round f32 to fewer bits.
-factor!(f32 4: 0 1 2 3; false, sums _left _right => sums);
-factor!(f64 2: 0 1; cfg!(target_feature = "sm_80"), sums left right => {
+factor!(f32 u32 4: 0 1 2 3; false, sums _left _right => sums);
+factor!(f64 u64 2: 0 1; cfg!(target_feature = "sm_80"), sums left right => {
     // SAFETY: the caller upholds this function's contract.
     unsafe { warp::multiply_add_f64(sums, left, right) }
 });

@@ -104,15 +104,15 @@ pub unsafe fn memory_vector_hints(input: *const f32, out: *mut f32, input2: *con
     }
 }
 
-/// Copies a warp's values of one size through shared memory by two groups of asynchronous copies; every third value is
-/// replaced by 0.
+/// Copies a warp's values of one size through shared memory by three groups of asynchronous copies; every third value
+/// of the second is replaced by 0, and of the third by that of the first.
 #[kernel(for WORDS in [1, 2, 4])]
 pub unsafe fn memory_copy_async<const WORDS: usize>(input: *const u32, out: *mut u32) {
     let (tile, i) = (shared::dynamic_shared_mem::<[u32; WORDS]>(), thread::thread_idx_x() as usize);
     let (input, out) = (input.cast::<[u32; WORDS]>(), out.cast::<[u32; WORDS]>());
     let there = i % 3 != 2;
-    // SAFETY: the launch has 32 threads, and two values of the shared memory and of both buffers for each, aligned to
-    // their size; each value is copied by one thread, and read by another after the wait and the barrier.
+    // SAFETY: the launch has 32 threads, and for each two values of the shared memory and three of both buffers,
+    // aligned to their size; each value is copied by one thread, and read by another after the wait and the barrier.
     unsafe {
         let to = SharedAddress::of(tile).add((i * 4 * WORDS) as u32);
         copy_async(to, input.add(i));
@@ -125,6 +125,11 @@ pub unsafe fn memory_copy_async<const WORDS: usize>(input: *const u32, out: *mut
         copy_async_wait::<0>();
         thread::sync_threads();
         out.add(32 + i).write(tile.add(32 + 31 - i).read());
+        copy_async_if(to, input.add(64 + i), there);
+        copy_async_commit();
+        copy_async_wait::<0>();
+        thread::sync_threads();
+        out.add(64 + i).write(tile.add(31 - i).read());
     }
 }
 
@@ -190,13 +195,17 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
             .calls(|b| memory_volatile(ptr(b[0]), out(b[1]))),
     ];
     for width in [1, 2, 4] {
-        let words: Vec<u32> = (0..64 * width as u32).map(|i| i * i + 1).collect();
+        let words: Vec<u32> = (0..96 * width as u32).map(|i| i * i + 1).collect();
         let copied = |i: usize| {
-            let (half, value, word) = (i / (32 * width), i / width % 32, i % width);
+            let (group, value, word) = (i / (32 * width), i / width % 32, i % width);
             let from = 31 - value;
-            if half == 1 && from % 3 == 2 { 0 } else { words[(half * 32 + from) * width + word] }
+            match group {
+                1 if from % 3 == 2 => 0,
+                2 if from % 3 == 2 => words[from * width + word],
+                _ => words[(group * 32 + from) * width + word],
+            }
         };
-        let expected: Vec<u32> = (0..64 * width).map(copied).collect();
+        let expected: Vec<u32> = (0..96 * width).map(copied).collect();
         cases.push(
             Case::new(&std::format!("memory_copy_async of {width} words"), 1, 32)
                 .shared(64 * 4 * width as u32)

@@ -90,7 +90,7 @@ pub unsafe fn thread_fences(out: *mut u32) {
 /// Two readings of each clock around a sleep.
 #[kernel]
 pub unsafe fn thread_clocks(out: *mut u64) {
-    let (cycles, nanoseconds) = (misc::clock(), misc::global_timer());
+    let (cycles, nanoseconds) = (misc::clock(), misc::opaque(misc::global_timer()));
     nanosleep(2000);
     misc::profiler_counter::<3>();
     // SAFETY: the launch has one thread, and `out` four words.

@@ -73,6 +73,40 @@ pub unsafe fn copy_async_or_zero<T>(to: SharedAddress, from: *const T, there: bo
     }
 }
 
+/// Starts the copy of one `T` if `there`; else nothing happens, and `from` may be any address. In a loop this takes one
+/// instruction less than a branch, which would also keep others from moving across it.
+///
+/// # Safety
+/// As for [`copy_async`], if `there`.
+#[gpu_only]
+pub unsafe fn copy_async_if<T>(to: SharedAddress, from: *const T, there: bool) {
+    const { assert!(matches!(size_of::<T>(), 4 | 8 | 16), "cp.async moves 4, 8 or 16 bytes") };
+    #[cfg(target_feature = "sm_80")]
+    // SAFETY: the caller upholds this function's contract.
+    unsafe {
+        if size_of::<T>() == 16 {
+            core::arch::asm!(
+                "{{ .reg .u64 global; .reg .pred there; cvta.to.global.u64 global, {from}; setp.ne.u32 there, \
+                 {there}, 0; @there cp.async.cg.shared.global [{to}], [global], 16; }}",
+                to = in(reg32) to.0, from = in(reg64) from, there = in(reg32) u32::from(there),
+                options(nostack, preserves_flags)
+            );
+        } else {
+            core::arch::asm!(
+                "{{ .reg .u64 global; .reg .pred there; cvta.to.global.u64 global, {from}; setp.ne.u32 there, \
+                 {there}, 0; @there cp.async.ca.shared.global [{to}], [global], {bytes}; }}",
+                to = in(reg32) to.0, from = in(reg64) from, there = in(reg32) u32::from(there),
+                bytes = const size_of::<T>(), options(nostack, preserves_flags)
+            );
+        }
+    }
+    #[cfg(not(target_feature = "sm_80"))]
+    if there {
+        // SAFETY: the caller upholds this function's contract.
+        unsafe { at_once::<T>(to, from, true) };
+    }
+}
+
 /// Closes a group of copies: those that this thread has started since it closed the last group.
 #[gpu_only]
 pub fn copy_async_commit() {

@@ -17,7 +17,7 @@ pub mod sm_80;
 mod tensor_map;
 mod vector;
 
-pub use asynchronous::{copy_async, copy_async_commit, copy_async_or_zero, copy_async_wait};
+pub use asynchronous::{copy_async, copy_async_commit, copy_async_if, copy_async_or_zero, copy_async_wait};
 pub use bulk::{copy_bulk, copy_bulk_to_blocks};
 pub use cached::{Cached, Load, Store, load_as, store_as};
 pub use mbarrier::{Mbarrier, fence_init};

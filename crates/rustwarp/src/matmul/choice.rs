@@ -70,7 +70,7 @@ pub(super) fn fastest<'v, T: Real>(
 /// The ways to divide this many tiles: rounds of whole ones, and the depth of the parts of the others. None is divided,
 /// or all are, or those that are left after as many rounds as there are.
 fn divisions<T>(tile: &Tile<T>, sizes: &Sizes, tiles: f64, multiprocessors: u32) -> Vec<(f64, usize)> {
-    let best::Tile { rows, columns, divides, least_depth, .. } = tile.size();
+    let best::Tile { rows, columns, divides, .. } = tile.size();
     let mut divisions = vec![(0.0, sizes.k)];
     if !divides {
         return divisions;
@@ -78,11 +78,8 @@ fn divisions<T>(tile: &Tile<T>, sizes: &Sizes, tiles: f64, multiprocessors: u32)
     let after = |rounds: f64| {
         let left = tiles - rounds * f64::from(multiprocessors);
         let room = MOST_BYTES as f64 / (left * f64::from(rows * columns) * size_of::<T>() as f64);
-        let depths = (2..=MOST.min(room as usize).min(sizes.k.div_ceil(STEP)))
-            .map(|count| sizes.k.div_ceil(count).next_multiple_of(STEP));
-        // The last part is the shallowest. A plain loop would take several times as long.
-        let is_deep = |depth: &usize| sizes.k - (sizes.k.div_ceil(*depth) - 1) * depth >= least_depth as usize;
-        depths.filter(is_deep).map(move |depth| (rounds, depth)).collect::<Vec<_>>()
+        (2..=MOST.min(room as usize).min(sizes.k.div_ceil(STEP)))
+            .map(move |count| (rounds, sizes.k.div_ceil(count).next_multiple_of(STEP)))
     };
     divisions.extend(after(0.0));
     let rounds = (tiles / f64::from(multiprocessors)).floor();
@@ -133,14 +130,14 @@ impl Work {
 
 /// Whether the kernel copies the factors asynchronously, which depends on the sizes and on where rows start.
 fn is_fast<T: Real>(tile: &Tile<T>, sizes: &Sizes, batch: &Batch) -> bool {
-    let Sizes { m, n, k, transposed, leading_dimensions } = *sizes;
+    let Sizes { m, n, transposed, leading_dimensions, .. } = *sizes;
     // Only factors that are not turned are copied in runs.
     let step = |factor: usize| if batch.count > 1 { batch.steps[factor] } else { 0 };
     let off = |length: usize, factor: usize| {
         ![length, leading_dimensions[factor], step(factor)].iter().all(|n| n.is_multiple_of(T::WIDTH))
     };
     let odd = transposed[0] && off(m, 0) || !transposed[1] && off(n, 1);
-    tile.size().is_pipelined([m, n, k], [!transposed[0], transposed[1]]) && (tile.size().any || !odd)
+    tile.size().is_pipelined([m, n], [!transposed[0], transposed[1]]) && (tile.size().any || !odd)
 }
 
 #[cfg(test)]
@@ -200,12 +197,12 @@ mod tests {
     }
 
     #[test]
-    fn shallow_products_take_a_tile_whose_pipeline_they_fill() {
-        let flat = |k| chosen::<f32>(Sizes { k, ..cube(4096) }, Batch::SINGLE).0;
-        // The ring of `large` holds two tiles of 16 beside the one that is read, that of `small` two of 32.
-        assert_eq!([32, 33, 64].map(flat), ["pair", "large", "large"].map(str::to_owned));
-        let off = |k| chosen::<f32>(Sizes { k, n: 4095, ..cube(4096) }, Batch::SINGLE).0;
-        assert_eq!([64, 65].map(off), ["pair", "pair"].map(str::to_owned));
+    fn rows_off_16_byte_boundaries_exclude_the_largest_tile() {
+        let chosen = |n, k| chosen::<f32>(Sizes { k, n, ..cube(4096) }, Batch::SINGLE).0;
+        assert_eq!(
+            [chosen(4096, 16), chosen(4096, 64), chosen(4095, 64)],
+            ["large", "large", "pair"].map(str::to_owned)
+        );
     }
 
     #[test]
@@ -228,7 +225,7 @@ mod tests {
         let (tile, parts) = chosen::<f32>(deep, Batch::SINGLE);
         assert!(tile == "mini" && (16..=MOST as u32).contains(&parts), "{tile} in {parts} parts");
         // A batch has blocks enough.
-        let batch = Batch::contiguous(132, deep).expect("it is small");
+        let batch = Batch::contiguous(264, deep).expect("it is small");
         assert_eq!(chosen::<f32>(deep, batch).1, 1);
         let (_, parts) = chosen::<f64>(Sizes { k: 4096, ..cube(128) }, Batch::SINGLE);
         assert!(parts > 1, "{parts}");
@@ -246,23 +243,6 @@ mod tests {
         assert_eq!(divided(1024), ("small", 0, 1));
         // 162 tiles are a round and 30, which four blocks each compute in a quarter of a round.
         assert_eq!(divided(1152), ("small", 132, 4));
-    }
-
-    #[test]
-    fn every_part_is_deep_enough_for_the_pipeline() {
-        fn all<T: Real>() {
-            for sizes in [[1152, 1152, 256], [1088, 1088, 288], [384, 384, 1216], [1664, 1664, 160]] {
-                let sizes = Sizes { m: sizes[0], n: sizes[1], k: sizes[2], ..Sizes::default() };
-                for tile in &T::tiles() {
-                    let one = fastest(std::iter::once(tile), &sizes, &Batch::SINGLE, 132).expect("a tile");
-                    let parts = parts(&sizes, one.depth) as usize;
-                    let last = sizes.k - (parts - 1) * one.depth as usize;
-                    assert!(parts == 1 || last >= tile.size().least_depth as usize, "{}: {sizes:?}", tile.name());
-                }
-            }
-        }
-        all::<f32>();
-        all::<f64>();
     }
 
     #[test]

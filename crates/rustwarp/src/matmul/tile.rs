@@ -70,7 +70,7 @@ impl Real for f32 {
             Tile {
                 name: "large",
                 size: best::LARGE,
-                times: Times::new(166.0, 166.0, 3000.0),
+                times: Times::new(164.0, 164.0, 3000.0),
                 kernels: kernels!(matmul_best_large, f32),
             },
             Tile {
@@ -82,13 +82,13 @@ impl Real for f32 {
             Tile {
                 name: "tiny",
                 size: best::TINY,
-                times: Times::new(27.9, 26.1, 1600.0),
+                times: Times::new(23.6, 22.7, 1600.0),
                 kernels: kernels!(matmul_best_tiny, f32),
             },
             Tile {
                 name: "short",
                 size: best::SHORT,
-                times: Times::new(13.8, 11.8, 1800.0),
+                times: Times::new(13.6, 11.5, 1800.0),
                 kernels: kernels!(matmul_best_short, f32),
             },
             Tile {
@@ -100,19 +100,19 @@ impl Real for f32 {
             Tile {
                 name: "mini",
                 size: best::MINI,
-                times: Times::new(9.8, 7.3, 1100.0),
+                times: Times::new(9.7, 7.0, 1100.0),
                 kernels: kernels!(matmul_best_mini, f32),
             },
             Tile {
                 name: "pair",
                 size: best::PAIR,
-                times: Times { start_alone: 2000.0, lag: 27.0, plain: 2.0, ..Times::new(54.0, 22.6, 430.0) },
+                times: Times { start_alone: 2000.0, lag: 25.0, plain: 2.0, ..Times::new(50.0, 20.7, 430.0) },
                 kernels: kernels!(matmul_best_pair, f32),
             },
             Tile {
                 name: "single",
                 size: best::SINGLE,
-                times: Times { start_alone: 300.0, plain: 2.0, ..Times::new(53.0, 13.3, 50.0) },
+                times: Times { start_alone: 300.0, plain: 2.0, ..Times::new(51.5, 12.9, 50.0) },
                 kernels: kernels!(matmul_best_single, f32),
             },
         ]
@@ -123,18 +123,18 @@ impl Real for f64 {
     fn tiles() -> Vec<Tile<Self>> {
         let (large, small) = (kernels!(matmul_best_large_double, f64), kernels!(matmul_best_small_double, f64));
         vec![
-            Tile { name: "large", size: best::LARGE_DOUBLE, times: Times::new(77.0, 77.0, 2500.0), kernels: large },
-            Tile { name: "small", size: best::SMALL_DOUBLE, times: Times::new(30.5, 24.5, 1200.0), kernels: small },
+            Tile { name: "large", size: best::LARGE_DOUBLE, times: Times::new(76.5, 76.5, 2500.0), kernels: large },
+            Tile { name: "small", size: best::SMALL_DOUBLE, times: Times::new(30.0, 23.7, 1200.0), kernels: small },
             Tile {
                 name: "tall",
                 size: best::TALL_DOUBLE,
-                times: Times::new(15.5, 17.0, 1800.0),
+                times: Times::new(14.6, 16.3, 1800.0),
                 kernels: kernels!(matmul_best_tall_double, f64),
             },
             Tile {
                 name: "mini",
                 size: best::MINI_DOUBLE,
-                times: Times::new(12.8, 9.7, 900.0),
+                times: Times::new(13.1, 10.0, 900.0),
                 kernels: kernels!(matmul_best_mini_double, f64),
             },
             Tile {

@@ -7,10 +7,11 @@
 //!   row, one element each, to eight rows of the tile. Rows of the tile have 16 bytes of padding, so that the 32
 //!   elements of a warp's copy go to 32 banks.
 
-use super::layout::{DEPTH, Run, pitch, turned_rows};
+use super::layout::{DEPTH, ON_HOPPER, Run, kept, pitch, turned_rows};
 use crate::matmul::{factor::Factor, side::Side};
 use crate::unroll::unroll;
-use cuda_std::memory::{SharedAddress, copy_async, copy_async_or_zero};
+use cuda_std::memory::{SharedAddress, copy_async_if, copy_async_or_zero};
+use cuda_std::misc::opaque;
 
 /// A thread's share of every tile of one factor: `K` by `X` elements, `W` to a copy; `TURN` where neighbours lie along
 /// `k`.
@@ -18,10 +19,12 @@ use cuda_std::memory::{SharedAddress, copy_async, copy_async_or_zero};
 pub struct Feed<T, const X: usize, const K: usize, const W: usize, const THREADS: usize, const TURN: bool> {
     /// The thread's first element of the next tile.
     from: *const T,
-    /// Elements from one of the thread's copies to the next.
+    /// Bytes from one of the thread's copies to the next.
     pass: usize,
-    /// Elements from a row of `k` to the next.
+    /// Bytes from a row of `k` to the next.
     along_k: usize,
+    /// Bytes from a tile to the next.
+    tile: usize,
     /// Destination in the first stage.
     to: SharedAddress,
     /// The thread's first `k` of each tile.
@@ -50,37 +53,41 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const THREADS: u
     /// column (see `least`), one beyond the factor is a copy of the last one.
     ///
     /// # Safety
-    /// `tile` is where this factor's part of the first stage starts.
+    /// All threads of the block call it; `tile` is where this factor's part of the first stage starts.
     #[inline(always)]
     pub unsafe fn new(side: &Side<'_, T>, x: usize, tid: usize, tile: SharedAddress) -> Self {
         const { Self::FITS };
         let (in_k, in_x) = if TURN { (tid % DEPTH, tid / DEPTH) } else { (tid * W / X, tid * W % X) };
         let x = if !TURN || X == turned_rows(THREADS) { (x + in_x).min(side.x - Self::WIDTH) } else { x + in_x };
+        let to = (in_k * pitch(X) + in_x) * size_of::<T>();
+        let bytes = side.pitch() * size_of::<T>();
         Self {
             from: side.address(x, in_k),
-            pass: Self::ROWS * side.pitch(),
-            along_k: if TURN { 1 } else { side.pitch() },
-            to: tile.add(((in_k * pitch(X) + in_x) * size_of::<T>()) as u32),
+            pass: fixed(Self::ROWS * bytes),
+            along_k: if TURN { size_of::<T>() } else { bytes },
+            tile: if TURN { K * size_of::<T>() } else { fixed(K * bytes) },
+            // SAFETY: all lanes of the warp reach this call.
+            to: tile.add(unsafe { kept(to as u32) }),
             k: in_k,
         }
     }
 
-    /// Starts part `part` of `parts` of the thread's copies of the next tile, to the stage that begins `stage` bytes
-    /// after the first.
+    /// Starts part `part` of `parts` of the thread's copies of the next tile, if it is `there`, to the stage that
+    /// begins `stage` bytes after the first.
     ///
     /// # Safety
-    /// The tile is inside the factor, and the stage is not in use.
+    /// The tile is inside the factor if it is there, and the stage is not in use.
     #[inline(always)]
-    pub unsafe fn copy(&self, part: usize, parts: usize, stage: u32) {
+    pub unsafe fn copy(&self, part: usize, parts: usize, stage: u32, there: bool) {
         unroll!(c < Self::COPIES => {
             if c * parts / Self::COPIES == part {
                 let (from, to) = self.place(c);
                 // SAFETY: the caller upholds this function's contract.
                 unsafe {
                     if Self::WIDTH == 1 {
-                        copy_async::<T>(self.to.add(stage + to), from);
+                        copy_async_if::<T>(self.to.add(stage + to), from, there);
                     } else {
-                        copy_async::<Run<T, W>>(self.to.add(stage + to), from.cast());
+                        copy_async_if::<Run<T, W>>(self.to.add(stage + to), from.cast(), there);
                     }
                 }
             }
@@ -107,21 +114,46 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const THREADS: u
         });
     }
 
-    /// Advances to the tile that starts this number of `k` further.
+    /// Advances beyond the first tile, of this depth.
     #[inline(always)]
-    pub fn advance(&mut self, rows: usize) {
-        self.from = self.from.wrapping_add(rows * self.along_k);
+    pub fn advance_first(&mut self, depth: usize) {
+        self.from = self.from.wrapping_byte_add(depth * self.along_k);
+    }
+
+    /// Advances to the next tile.
+    #[inline(always)]
+    pub fn advance(&mut self) {
+        self.from = further(self.from, self.tile);
     }
 
     /// Source of copy `c`, and the distance in bytes of its destination from the thread's first.
     #[inline(always)]
     fn place(&self, c: usize) -> (*const T, u32) {
-        let (from, to) = if TURN {
+        let (pass, along, to) = if TURN {
             let (i, j) = (c / (K / DEPTH), c % (K / DEPTH) * DEPTH);
-            (self.from.wrapping_add(i * self.pass + j), j * pitch(X) + i * Self::ROWS)
+            (i, j, j * pitch(X) + i * Self::ROWS)
         } else {
-            (self.from.wrapping_add(c * self.pass), c * Self::ROWS * pitch(X))
+            (c, 0, c * Self::ROWS * pitch(X))
         };
-        (from, (to * size_of::<T>()) as u32)
+        let mut from = self.from;
+        unroll!(i < Self::COPIES => {
+            if i < pass {
+                from = further(from, self.pass);
+            }
+        });
+        (from.wrapping_add(along), (to * size_of::<T>()) as u32)
     }
+}
+
+/// The address that is `distance` bytes further. LLVM would multiply the distance instead of adding it again.
+#[inline(always)]
+fn further<T>(from: *const T, distance: usize) -> *const T {
+    let to = from.wrapping_byte_add(distance);
+    if ON_HOPPER { fixed(to.expose_provenance()) as *const T } else { to }
+}
+
+/// The same value, which LLVM does not compute anew in every round. Elsewhere than on Hopper this is nothing.
+#[inline(always)]
+fn fixed(value: usize) -> usize {
+    if ON_HOPPER { opaque(value as u64) as usize } else { value }
 }

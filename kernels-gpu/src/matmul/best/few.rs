@@ -100,6 +100,6 @@ pub unsafe fn few<T: Factor, const ALONG_A: bool, const ALONG_B: bool>(
             first += K;
             reading = if reading == 0 { stage } else { 0 };
         }
-        write(c, matrices.pitches[2], [a.x, b.x], [own[0] + row, own[1] + column], neighbours, own, &sums);
+        write(c, matrices.pitches[2], [own, [a.x, b.x]], [own[0] + row, own[1] + column], neighbours, 0, &sums);
     }
 }

@@ -179,9 +179,23 @@ unsafe fn add_row<T: Factor, const N: usize>(from: *const T, step: usize, sums: 
     });
 }
 
+/// [`Factor::moved`] of a row.
+#[inline(always)]
+fn moved<T: Factor, const TN: usize>(sums: &[T; TN], nothing: u32) -> [T; TN] {
+    let mut others = *sums;
+    unroll!(j < TN => {
+        others[j] = sums[j].moved(nothing);
+    });
+    others
+}
+
 /// Writes a thread's sums, the first of which belongs to `row`, `column`, as far as they are inside the product and not
 /// before `own`. The thread has runs of this number of neighbouring rows and columns; rows start every `pitch`
 /// elements.
+///
+/// A store of 16 bytes takes neighbouring registers. If they were those of the main loop, up to half of its
+/// multiply-adds would read three registers of one bank, and wait for the third. They are others if the compilers do
+/// not know that `nothing` is 0.
 ///
 /// # Safety
 /// No other thread writes these elements.
@@ -189,26 +203,27 @@ unsafe fn add_row<T: Factor, const N: usize>(from: *const T, step: usize, sums: 
 pub unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
     c: *mut T,
     pitch: u32,
-    [rows, columns]: [usize; 2],
+    [own, [rows, columns]]: [[usize; 2]; 2],
     [row, column]: [usize; 2],
     neighbours: [usize; 2],
-    own: [usize; 2],
+    nothing: u32,
     sums: &[[T; TN]; TM],
 ) {
     let pitch = pitch as usize;
     let whole = columns.is_multiple_of(T::WIDTH) && pitch.is_multiple_of(T::WIDTH);
     let wide = neighbours[1] == T::WIDTH && whole && c.addr().is_multiple_of(16);
     unroll!(i < TM => {
+        let sums = moved(&sums[i], nothing);
         let row = place(row, Engine::<T>::LANES[0], neighbours[0], i);
         if own[0] <= row && row < rows {
             let to = c.wrapping_add(row * pitch);
             if wide {
                 // SAFETY: the row is inside the product and starts on a boundary, as do tiles; the caller upholds the
                 // rest of the contract.
-                unsafe { store_runs(to, column, own[1], columns, &sums[i]) };
+                unsafe { store_runs(to, column, own[1], columns, &sums) };
             } else {
                 // SAFETY: the row is inside the product; the caller upholds the rest of the contract.
-                unsafe { store_elements(to, column, neighbours[1], own[1], columns, &sums[i]) };
+                unsafe { store_elements(to, column, neighbours[1], own[1], columns, &sums) };
             }
         }
     });

@@ -1,5 +1,10 @@
 //! The tiles of a block in shared memory, and the order in which blocks take them.
 
+use cuda_std::warp;
+
+/// Whether the target has what was measured on an H200: values are kept from the compilers only there.
+pub const ON_HOPPER: bool = cfg!(target_feature = "sm_90");
+
 /// Elements from one row of a tile in shared memory to the next: four more than it has columns, so that rows start in
 /// different banks, and on 16-byte boundaries.
 pub const fn pitch(columns: usize) -> usize {
@@ -32,15 +37,28 @@ pub fn raster(index: usize, down: usize, across: usize) -> [usize; 2] {
 pub const DEPTH: usize = 8;
 
 /// The least rows and columns of a product that a pipeline takes, of factors that are not turned and of those that are:
-/// those of its tile, or one, if copies that would be beyond the factor can be made of its last row or column instead.
-/// That is so if all copies of a thread have the same one.
-pub const fn least(guards: bool, [rows, columns]: [u32; 2], threads: usize) -> [[u32; 2]; 2] {
+/// one, if copies that would be beyond the factor can be made of its last row or column instead, which they can if all
+/// copies of a thread have the same one; else those of its tile.
+pub const fn least([rows, columns]: [u32; 2], threads: usize) -> [[u32; 2]; 2] {
     let one = turned_rows(threads) as u32;
-    let turned = [if guards && rows == one { 1 } else { rows }, if guards && columns == one { 1 } else { columns }];
-    [if guards { [1; 2] } else { [rows, columns] }, turned]
+    [[1; 2], [if rows == one { 1 } else { rows }, if columns == one { 1 } else { columns }]]
 }
 
 /// Rows of a turned factor that a block copies at once.
 pub const fn turned_rows(threads: usize) -> usize {
     threads / DEPTH
+}
+
+/// The same value, which ptxas keeps in a register. Where registers are scarce it would otherwise compute addresses
+/// anew in every round, from the number of the thread. Elsewhere than on Hopper this is nothing.
+///
+/// # Safety
+/// All lanes of the warp call it.
+#[inline(always)]
+pub unsafe fn kept(value: u32) -> u32 {
+    if !ON_HOPPER {
+        return value;
+    }
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { warp::shuffle_idx(u32::MAX, value, warp::lane_id()) }
 }

@@ -64,24 +64,23 @@ pub struct Tile {
     /// The least rows and columns of a product that is computed by a pipeline of copies, for factors that are not
     /// turned, and for those that are.
     pub least: [[u32; 2]; 2],
-    /// The least depth of such a product.
-    pub least_depth: u32,
 }
 
 impl Tile {
-    /// Whether a product of this many rows and columns and of this depth is computed by a pipeline of copies; else by a
-    /// plain loop, which takes several times as long.
-    pub fn is_pipelined(&self, [rows, columns, depth]: [usize; 3], turned: [bool; 2]) -> bool {
+    /// Whether a product of this many rows and columns is computed by a pipeline of copies; else by a plain loop, which
+    /// takes several times as long.
+    pub fn is_pipelined(&self, [rows, columns]: [usize; 2], turned: [bool; 2]) -> bool {
         let [of_rows, of_columns] = [0, 1].map(|side| self.least[usize::from(turned[side])][side] as usize);
-        of_rows <= rows && of_columns <= columns && self.least_depth as usize <= depth
+        of_rows <= rows && of_columns <= columns
     }
 }
 
-/// The parameters of a kernel below, in the order of `product`'s, and its [`Tile`].
+/// The parameters of a kernel below, in the order of `product`'s, and its [`Tile`]. The limit of registers was measured
+/// on an H200; with 128, two blocks share a multiprocessor, and ptxas uses what there is to load early.
 macro_rules! tile {
     ($(#[$doc:meta])* $kernel:ident $constant:ident $t:ident:
         $bm:literal $bn:literal $bk:literal, $tm:literal $tn:literal,
-        $stages:literal $slices:literal $threads:literal, $w:literal $any:literal $guards:literal
+        $stages:literal $slices:literal $threads:literal, $w:literal $any:literal
         $(, max_registers $most:literal)?) => {
         $(#[$doc])*
         pub const $constant: Tile = Tile {
@@ -92,8 +91,7 @@ macro_rules! tile {
             threads: $threads,
             slices: $slices,
             divides: true,
-            least: least($guards, [$bm, $bn], $threads),
-            least_depth: if $guards { 1 } else { ($stages - 1) * $bk + 1 },
+            least: least([$bm, $bn], $threads),
         };
 
         /// Multiplies matrices: for product `i` those from elements `i * steps` of `a` and `b`, to `c`. Their rows in
@@ -105,7 +103,14 @@ macro_rules! tile {
         /// overlap neither those of other products nor `a` and `b`; the tile's threads and shared memory; one block for
         /// each of the first `whole` tiles of all products, and one per part of `depth` of each other tile; with
         /// several parts, room in `sums` for each, and a ticket per tile that has them, which is 0 and stays so.
-        #[kernel($(max_registers($most),)? for T in [$t], for TURN_A in [false, true], for TURN_B in [false, true])]
+        #[cfg_attr(
+            target_feature = "sm_90",
+            kernel($(max_registers($most),)? for T in [$t], for TURN_A in [false, true], for TURN_B in [false, true])
+        )]
+        #[cfg_attr(
+            not(target_feature = "sm_90"),
+            kernel(for T in [$t], for TURN_A in [false, true], for TURN_B in [false, true])
+        )]
         pub unsafe fn $kernel<T: Factor, const TURN_A: bool, const TURN_B: bool>(
             a: &[T],
             b: &[T],
@@ -124,7 +129,7 @@ macro_rules! tile {
             let parts = Division { depth, whole, sums, tickets };
             // SAFETY: the caller upholds this function's contract.
             unsafe {
-                product::<T, $bm, $bn, $bk, $tm, $tn, $stages, $slices, $threads, $w, $any, $guards, TURN_A, TURN_B>(
+                product::<T, $bm, $bn, $bk, $tm, $tn, $stages, $slices, $threads, $w, $any, TURN_A, TURN_B>(
                     a, b, c, matrices, parts,
                 )
             };
@@ -133,54 +138,54 @@ macro_rules! tile {
 }
 tile! {
     /// The f32 kernel for products that fill the device with such tiles.
-    matmul_best_large LARGE f32: 256 128 16, 16 8, 3 1 256, 4 false false
+    matmul_best_large LARGE f32: 256 128 16, 16 8, 3 1 256, 4 false
 }
 tile! {
     /// The f32 kernel for smaller products.
-    matmul_best_small SMALL f32: 128 64 32, 8 8, 3 2 256, 4 true false
+    matmul_best_small SMALL f32: 128 64 32, 8 8, 3 2 256, 4 true
 }
 tile! {
     /// The f32 kernel for products with few such tiles, and for devices with little shared memory.
-    matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4 256, 4 false true
+    matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4 256, 4 false, max_registers 128
 }
 tile! {
     /// The f32 kernel for products that have fewer of the tiles above than the device has multiprocessors: each warp
     /// computes the whole tile from an eighth of a stage's depth.
-    matmul_best_short SHORT f32: 32 64 64, 8 8, 3 8 256, 4 true true
+    matmul_best_short SHORT f32: 32 64 64, 8 8, 3 8 256, 4 true, max_registers 128
 }
 tile! {
     /// The same for products with few columns.
-    matmul_best_tall TALL f32: 64 32 64, 16 4, 3 8 256, 4 true true
+    matmul_best_tall TALL f32: 64 32 64, 16 4, 3 8 256, 4 true, max_registers 128
 }
 tile! {
     /// The f32 kernel for the smallest products; each warp computes the whole tile, as in `short`.
-    matmul_best_mini MINI f32: 32 32 64, 8 4, 3 8 256, 4 true true
+    matmul_best_mini MINI f32: 32 32 64, 8 4, 3 8 256, 4 true
 }
 tile! {
     /// The f32 kernel for batches: two warps, many of which share a multiprocessor, so that the copies of some overlap
     /// the multiplications of others.
-    matmul_best_pair PAIR f32: 64 64 16, 8 8, 3 1 64, 4 true true
+    matmul_best_pair PAIR f32: 64 64 16, 8 8, 3 1 64, 4 true
 }
 tile! {
-    /// The f64 kernel for products that fill the device with such tiles. With 245 registers, which ptxas takes by
-    /// itself, its main loop is 6 % slower on an H200.
-    matmul_best_large_double LARGE_DOUBLE f64: 128 128 16, 8 8, 3 1 256, 2 false false, max_registers 240
+    /// The f64 kernel for products that fill the device with such tiles. Without a limit of registers it is 1 to 3 %
+    /// slower on an H200.
+    matmul_best_large_double LARGE_DOUBLE f64: 128 128 16, 8 8, 3 1 256, 2 false, max_registers 208
 }
 tile! {
     /// The f64 kernel for smaller products, and for devices with little shared memory.
-    matmul_best_small_double SMALL_DOUBLE f64: 64 64 16, 4 8, 3 2 256, 2 true true
+    matmul_best_small_double SMALL_DOUBLE f64: 64 64 16, 4 8, 3 2 256, 2 true
 }
 tile! {
     /// The f64 kernel for products with few tiles.
-    matmul_best_tall_double TALL_DOUBLE f64: 64 32 64, 8 4, 3 4 256, 2 true true
+    matmul_best_tall_double TALL_DOUBLE f64: 64 32 64, 8 4, 3 4 256, 2 true
 }
 tile! {
     /// The f64 kernel for the smallest products.
-    matmul_best_mini_double MINI_DOUBLE f64: 32 32 64, 4 4, 3 4 256, 2 true true
+    matmul_best_mini_double MINI_DOUBLE f64: 32 32 64, 4 4, 3 4 256, 2 true
 }
 tile! {
     /// The f64 kernel for batches of small products, as `pair`.
-    matmul_best_pair_double PAIR_DOUBLE f64: 32 32 16, 4 4, 3 1 64, 2 true true
+    matmul_best_pair_double PAIR_DOUBLE f64: 32 32 16, 4 4, 3 1 64, 2 true
 }
 
 /// The f32 kernel for batches of the smallest products: one warp. (Two warps with a tile of 64x64 would take 168
@@ -194,7 +199,6 @@ pub const SINGLE: Tile = Tile {
     slices: 1,
     divides: false,
     least: [[1; 2]; 2],
-    least_depth: 1,
 };
 
 /// Multiplies matrices, as the kernels above, but for `depth`, `whole`, `sums` and `tickets`,

@@ -5,7 +5,7 @@ use super::{
     engine::Engine,
     feed::Feed,
     finish::{Division, join, write},
-    layout::{least, pitch, raster},
+    layout::{ON_HOPPER, kept, least, pitch, raster},
     matrices::Matrices,
 };
 use crate::matmul::factor::Factor;
@@ -31,10 +31,6 @@ const fn parts(steps: usize) -> usize {
 /// that of their tiles are turned. The others are copied in runs of `W` elements where these are aligned; elsewhere one
 /// by one if the kernel supports `ANY` factors, else without a pipeline.
 ///
-/// A pipeline that `GUARDS` tests that a tile exists before it is copied. Without the test a part needs a depth of more
-/// than `STAGES - 1` tiles, and the last one is copied several times, which is cheaper in long loops; with it the
-/// kernel takes any depth, and does not wait for copies that nothing reads.
-///
 /// # Safety
 /// `THREADS` threads, a block for each tile or each of its parts, as [`Division::parts`] counts them, and `STAGES`
 /// stages of shared memory; `a` and `b` have the matrices, `c` has room for them; the contract of that function.
@@ -51,7 +47,6 @@ pub unsafe fn product<
     const THREADS: usize,
     const W: usize,
     const ANY: bool,
-    const GUARDS: bool,
     const TURN_A: bool,
     const TURN_B: bool,
 >(
@@ -103,29 +98,28 @@ pub unsafe fn product<
         (warp / warps_across * Engine::<T>::LANES[0] * TM, warp % warps_across * Engine::<T>::LANES[1] * TN);
 
     let shared = dynamic_shared_mem::<T>();
-    let least = const { least(GUARDS, [BM as u32, BN as u32], THREADS) };
-    let inside = a.x >= least[TURN_A as usize][0] as usize
-        && b.x >= least[TURN_B as usize][1] as usize
-        && a.k > if GUARDS { 0 } else { (STAGES - 1) * BK };
+    let least = const { least([BM as u32, BN as u32], THREADS) };
+    let inside = a.x >= least[TURN_A as usize][0] as usize && b.x >= least[TURN_B as usize][1] as usize && a.k > 0;
     let wide = (TURN_A || a.is_wide()) && (TURN_B || b.is_wide());
     let mut sums = [[T::ZERO; TN]; TM];
     // SAFETY: the thread's part is inside the tile; the tiles are inside the factors where `inside` says so, and runs
     // of `W` elements on boundaries where `wide` says so. Both are the same for the whole block.
     unsafe {
         let tile_b = shared.add(BK * pitch(BM));
-        let read_a = shared.add(slice * (BK / SLICES) * pitch(BM) + row + engine.first_of_a(pitch(BM)));
-        let read_b = tile_b.add(slice * (BK / SLICES) * pitch(BN) + column + engine.first_of_b(pitch(BN)));
+        let read_a = slice * (BK / SLICES) * pitch(BM) + row + engine.first_of_a(pitch(BM));
+        let read_b = slice * (BK / SLICES) * pitch(BN) + column + engine.first_of_b(pitch(BN));
+        let (read_a, read_b) = (shared.add(kept(read_a as u32) as usize), tile_b.add(kept(read_b as u32) as usize));
         let (to_a, to_b) = (SharedAddress::of(shared), SharedAddress::of(tile_b));
         if inside && wide {
             let feed_a = Feed::<T, BM, BK, W, THREADS, TURN_A>::new(&a, first[0], tid, to_a);
             let feed_b = Feed::<T, BN, BK, W, THREADS, TURN_B>::new(&b, first[1], tid, to_b);
-            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, THREADS, W, GUARDS, TURN_A, TURN_B>(
+            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, THREADS, W, TURN_A, TURN_B>(
                 feed_a, feed_b, a.k, read_a, read_b, &mut sums,
             );
         } else if inside && (wide || ANY) {
             let feed_a = Feed::<T, BM, BK, 1, THREADS, TURN_A>::new(&a, first[0], tid, to_a);
             let feed_b = Feed::<T, BN, BK, 1, THREADS, TURN_B>::new(&b, first[1], tid, to_b);
-            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, THREADS, 1, GUARDS, TURN_A, TURN_B>(
+            pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, THREADS, 1, TURN_A, TURN_B>(
                 feed_a, feed_b, a.k, read_a, read_b, &mut sums,
             );
         } else {
@@ -150,9 +144,14 @@ pub unsafe fn product<
             join::<T, TM, TN, SLICES, THREADS>(shared, slice, tid_in_slice, &mut sums);
         }
         let at = engine.first_sum([first[0] + row, first[1] + column]);
+        // Tensor cores read pairs of registers. The tile of two slices has too few registers if both factors are
+        // turned: ptxas would load just before it multiplies.
+        let apart = ON_HOPPER && !T::TENSOR && !(SLICES == 2 && TURN_A && TURN_B);
+        let nothing = if apart { thread::block_idx_y() } else { 0 };
+        let (inside, neighbours) = ([own, [a.x, b.x]], [Engine::<T>::ROWS, T::WIDTH]);
         let write_sums = |sums: &[[T; TN]; TM]| {
             if slice == 0 {
-                write::<T, TM, TN>(c, matrices.pitches[2], [a.x, b.x], at, [Engine::<T>::ROWS, T::WIDTH], own, sums);
+                write::<T, TM, TN>(c, matrices.pitches[2], inside, at, neighbours, nothing, sums);
             }
         };
         // Two calls, so that the sums of parts are other values than those of the main loop: where both meet, ptxas
@@ -173,8 +172,7 @@ pub unsafe fn product<
 /// Adds up `k` products per element: while a tile of the factors is multiplied, the next `STAGES - 1` are being copied.
 ///
 /// # Safety
-/// All threads of the block call it; every tile of the two feeds is inside its factor; there is at least one of
-/// them, and without `GUARDS` there are at least `STAGES`.
+/// All threads of the block call it; every tile of the two feeds is inside its factor, and there is at least one.
 #[inline(always)]
 unsafe fn pipeline<
     T: Factor,
@@ -187,7 +185,6 @@ unsafe fn pipeline<
     const SLICES: usize,
     const THREADS: usize,
     const W: usize,
-    const GUARDS: bool,
     const TURN_A: bool,
     const TURN_B: bool,
 >(
@@ -198,80 +195,74 @@ unsafe fn pipeline<
     read_b: *const T,
     sums: &mut [[T; TN]; TM],
 ) {
-    let stage = BK * (pitch(BM) + pitch(BN));
-    let bytes = (stage * size_of::<T>()) as u32;
+    let stage = (BK * (pitch(BM) + pitch(BN)) * size_of::<T>()) as u32;
     let steps = BK / SLICES / Engine::<T>::DEPTH;
-    let tiles = k.div_ceil(BK);
+    let tiles = k.div_ceil(BK) as u32;
     // The partial tile comes first, so that the others need no bounds tests.
-    let odd = k - (tiles - 1) * BK;
+    let odd = k - (tiles as usize - 1) * BK;
 
     // SAFETY: the stages are free and distinct, and no tile is copied that does not exist.
     unsafe {
         feed_a.copy_first(odd);
         feed_b.copy_first(odd);
         copy_async_commit();
-        feed_a.advance(odd);
-        feed_b.advance(odd);
+        feed_a.advance_first(odd);
+        feed_b.advance_first(odd);
         let mut ahead = 1;
         while ahead < STAGES as u32 - 1 {
-            if !GUARDS || (ahead as usize) < tiles {
-                feed_a.copy(0, 1, ahead * bytes);
-                feed_b.copy(0, 1, ahead * bytes);
-            }
+            feed_a.copy(0, 1, ahead * stage, ahead < tiles);
+            feed_b.copy(0, 1, ahead * stage, ahead < tiles);
             copy_async_commit();
-            feed_a.advance(BK);
-            feed_b.advance(BK);
+            feed_a.advance();
+            feed_b.advance();
             ahead += 1;
         }
     }
-    // Stage that is read, in elements; stage that is written, in bytes.
-    let (mut reading, mut writing) = (0, (STAGES as u32 - 1) * bytes);
+    // Bytes to the stage that is read, and to the one that is written: the one that was read before.
+    let (mut reading, mut writing) = (0, (STAGES as u32 - 1) * stage);
     wait_for_one::<STAGES>();
     thread::sync_threads(); // every thread's copies of the first tile are complete
     // SAFETY: the first tile, which has a first step, is complete.
     let (mut a, mut b) = unsafe { (Engine::<T>::load_a::<TM>(read_a), Engine::<T>::load_b::<TN>(read_b)) };
 
-    let mut tile = 0;
-    while tile < tiles {
-        let copies = !GUARDS || tile + STAGES - 1 < tiles;
+    let mut left = tiles;
+    while left != 0 {
+        let more = left >= STAGES as u32;
         unroll!(step < BK / SLICES / Engine::<T>::DEPTH => {
             if step + 1 == steps {
-                reading = if reading + stage == STAGES * stage { 0 } else { reading + stage };
+                writing = reading;
+                reading = if reading == (STAGES as u32 - 1) * stage { 0 } else { reading + stage };
                 wait_for_one::<STAGES>();
                 // Every thread's copies of the next tile are complete, and every thread has read the last of this one,
                 // whose stage is copied to next.
                 thread::sync_threads();
             }
-            // SAFETY: the tile of the next step is complete. (After the last tile it is one that is not used: copied
-            // twice, or of an earlier round, or of none.)
+            // SAFETY: the tile of the next step is complete. (After the last tile it is one that is not used: of an
+            // earlier round, or of none.)
             let next = unsafe {
                 let at = (step + 1) % steps * Engine::<T>::DEPTH;
                 (
-                    Engine::<T>::load_a::<TM>(read_a.add(reading + at * pitch(BM))),
-                    Engine::<T>::load_b::<TN>(read_b.add(reading + at * pitch(BN))),
+                    Engine::<T>::load_a::<TM>(read_a.byte_add(reading as usize).add(at * pitch(BM))),
+                    Engine::<T>::load_b::<TN>(read_b.byte_add(reading as usize).add(at * pitch(BN))),
                 )
             };
-            if copies && (step * parts(steps)).is_multiple_of(steps) {
+            if (step * parts(steps)).is_multiple_of(steps) {
                 // SAFETY: the feeds stay inside the factors, and the stage's readers have passed the last barrier.
                 unsafe {
-                    feed_a.copy(step * parts(steps) / steps, parts(steps), writing);
-                    feed_b.copy(step * parts(steps) / steps, parts(steps), writing);
+                    feed_a.copy(step * parts(steps) / steps, parts(steps), writing, more);
+                    feed_b.copy(step * parts(steps) / steps, parts(steps), writing, more);
                 }
             }
             if step + 2 == steps {
                 copy_async_commit();
-                // Without a guard the last tile is copied again after the last tile, which is not read: this is cheaper
-                // than a test.
-                let rows = if GUARDS || tile + STAGES < tiles { BK } else { 0 };
-                feed_a.advance(rows);
-                feed_b.advance(rows);
-                writing = if writing + bytes == STAGES as u32 * bytes { 0 } else { writing + bytes };
+                feed_a.advance();
+                feed_b.advance();
             }
             // SAFETY: the whole block reaches this call.
             unsafe { Engine::<T>::multiply_add(sums, &a, &b) };
             (a, b) = next;
         });
-        tile += 1;
+        left -= 1;
     }
     copy_async_wait::<0>();
     thread::sync_threads(); // no copy is pending and all reads are done, so the shared memory can be reused
