@@ -108,7 +108,7 @@ fn layouts(sizes: Sizes) -> [Batch; 6] {
     ]
 }
 
-/// Products within a tile, which are computed without the pipeline if the tile has no guards or a factor is turned.
+/// Products within a tile, which are computed without the pipeline if a factor is turned.
 fn small_products<T: Float>() {
     let bench = Bench::new(str::to_owned);
     for tile in T::tiles() {
@@ -195,7 +195,6 @@ fn parts_of<T: Float>() {
 fn whole_tiles_and_parts() {
     whole_and_parts::<f32>("mini", 700);
     whole_and_parts::<f64>("mini", 700);
-    // These have no guards: each part has to be deeper than the stages.
     whole_and_parts::<f32>("small", 256);
     whole_and_parts::<f64>("large", 192);
 }

@@ -38,8 +38,8 @@ pub fn profiler_counter<const EVENT: u32>() {
     unsafe { asm!("pmevent {};", const EVENT, options(nomem, nostack, preserves_flags)) }
 }
 
-/// Returns `value`, about which the compiler then knows nothing: a product that it would otherwise compute anew in
-/// every round of a loop stays in a register.
+/// Returns `value`, opaque to LLVM's optimisations: what would otherwise be computed anew from its parts in every round
+/// of a loop is computed once.
 #[gpu_only]
 #[inline(always)]
 pub fn opaque(value: u64) -> u64 {

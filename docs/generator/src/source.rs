@@ -64,7 +64,8 @@ fn kernels(text: &str) -> Vec<(&str, String)> {
     let lines: Vec<_> = text.lines().collect();
     // A kernel that other crates instantiate is an entry of this one by a feature only.
     let begins = |line: &str| line.starts_with("#[kernel") || line.starts_with("#[cfg_attr(");
-    let starts = (0..lines.len()).filter(|&at| begins(lines[at].trim_start()));
+    let is_first = |at: usize| at == 0 || lines[at - 1].trim_start() != ")]";
+    let starts = (0..lines.len()).filter(|&at| begins(lines[at].trim_start()) && is_first(at));
     starts.filter_map(|start| kernel_at(&lines[start..])).collect()
 }
 
@@ -87,8 +88,12 @@ fn kernel_at<'a>(lines: &[&'a str]) -> Option<(&'a str, String)> {
 fn without_feature(text: String) -> String {
     let Some(rest) = text.strip_prefix("#[cfg_attr(") else { return text };
     let parts = rest.split_once("kernel(").and_then(|(_, rest)| rest.split_once(")]"));
-    let Some((arguments, function)) = parts else { return text };
-    format!("#[kernel({})]{function}", arguments.trim_end().trim_end_matches(')'))
+    let Some((arguments, mut function)) = parts else { return text };
+    // The attribute for other features.
+    while let Some(rest) = function.trim_start().strip_prefix("#[cfg_attr(") {
+        function = rest.split_once(")]").map_or("", |(_, rest)| rest);
+    }
+    format!("#[kernel({})]{function}", arguments.trim().trim_end_matches(')').trim_end())
 }
 
 fn folder(family: &Family) -> PathBuf {

@@ -17,7 +17,7 @@ pub trait Factor: Number + Float + Scalar {
     /// All lanes of the warp reach this call together, and `TENSOR` holds.
     unsafe fn multiply_add_tensor(sums: [Self; 4], left: [Self; 2], right: Self) -> [Self; 4];
 
-    /// The same value, which the compilers do not know to be the same. `nothing` is 0.
+    /// The same value, computed from `nothing`, which is 0 but not a constant: the result has a register of its own.
     fn moved(self, nothing: u32) -> Self;
 
     /// Reads `WIDTH` elements in one instruction, into `to[at..]`.

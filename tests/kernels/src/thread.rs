@@ -34,13 +34,13 @@ pub unsafe fn thread_indices(out: *mut u32) {
     }
 }
 
-/// Writes `out[i] = i` for `i < n`, with any launch shape.
+/// Writes `out[i] = i` for `i < n`, opaque to the compiler, with any launch shape.
 #[kernel]
 pub unsafe fn thread_grid_stride(out: *mut u64, n: u64) {
     let mut i = global_index();
     while (i as u64) < n {
         // SAFETY: `out` has `n` values, each written by one thread.
-        unsafe { *out.add(i) = i as u64 };
+        unsafe { *out.add(i) = misc::opaque(i as u64) };
         i += grid_stride();
     }
 }
@@ -90,7 +90,7 @@ pub unsafe fn thread_fences(out: *mut u32) {
 /// Two readings of each clock around a sleep.
 #[kernel]
 pub unsafe fn thread_clocks(out: *mut u64) {
-    let (cycles, nanoseconds) = (misc::clock(), misc::opaque(misc::global_timer()));
+    let (cycles, nanoseconds) = (misc::clock(), misc::global_timer());
     nanosleep(2000);
     misc::profiler_counter::<3>();
     // SAFETY: the launch has one thread, and `out` four words.

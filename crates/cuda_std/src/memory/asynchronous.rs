@@ -73,8 +73,8 @@ pub unsafe fn copy_async_or_zero<T>(to: SharedAddress, from: *const T, there: bo
     }
 }
 
-/// Starts the copy of one `T` if `there`; else nothing happens, and `from` may be any address. In a loop this takes one
-/// instruction less than a branch, which would also keep others from moving across it.
+/// Starts the copy of one `T` if `there`; else nothing happens, and `from` may be any address. Since sm_80 this is a
+/// predicate of the instruction, not a branch, which would keep other instructions from moving across it.
 ///
 /// # Safety
 /// As for [`copy_async`], if `there`.

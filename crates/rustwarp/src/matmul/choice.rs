@@ -224,7 +224,7 @@ mod tests {
         let deep = Sizes { k: 16384, ..cube(64) };
         let (tile, parts) = chosen::<f32>(deep, Batch::SINGLE);
         assert!(tile == "mini" && (16..=MOST as u32).contains(&parts), "{tile} in {parts} parts");
-        // A batch has blocks enough.
+        // A batch of two rounds has blocks enough.
         let batch = Batch::contiguous(264, deep).expect("it is small");
         assert_eq!(chosen::<f32>(deep, batch).1, 1);
         let (_, parts) = chosen::<f64>(Sizes { k: 4096, ..cube(128) }, Batch::SINGLE);

@@ -224,8 +224,9 @@ impl<T: Real, H: Handle> Plan<T, H> {
         let (depth, whole) = (self.depth, self.whole);
         let call = (self.kernel)(on_a, on_b, product.ptr(), m, n, k, steps, pitches, depth, whole, sums, tickets);
         // SAFETY: the operands have the matrices of all products of the batch, whose products do not overlap (see
-        // `Batch::spans`), the block is the kernel's, every part of each tile of each product has a block and, if there
-        // are several, room for its sums, and the shared memory is the tile's; every launch leaves the tickets at 0.
+        // `Batch::spans`), the grid is along x, the block is the kernel's, every part of each tile of each product has
+        // a block and, if there are several, room for its sums, and the shared memory is the tile's; every launch
+        // leaves the tickets at 0.
         let launch = unsafe { Launch::new(call, self.shape) };
         let scratch = [self.sums.writes(), self.tickets.writes()];
         Ok(launch.using([a.reads(), b.reads(), product.writes()]).using(scratch))

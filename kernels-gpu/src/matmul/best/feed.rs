@@ -7,7 +7,7 @@
 //!   row, one element each, to eight rows of the tile. Rows of the tile have 16 bytes of padding, so that the 32
 //!   elements of a warp's copy go to 32 banks.
 
-use super::layout::{DEPTH, ON_HOPPER, Run, kept, pitch, turned_rows};
+use super::layout::{DEPTH, Run, SINCE_SM_90, kept, pitch, turned_rows};
 use crate::matmul::{factor::Factor, side::Side};
 use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, copy_async_if, copy_async_or_zero};
@@ -53,7 +53,9 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const THREADS: u
     /// column (see `least`), one beyond the factor is a copy of the last one.
     ///
     /// # Safety
-    /// All threads of the block call it; `tile` is where this factor's part of the first stage starts.
+    /// All threads of the block call it; `tile` is where this factor's part of the first stage starts. The factor has
+    /// at least a copy's elements along `x` or, if the block's copies have several rows of a turned one, the whole
+    /// tile's.
     #[inline(always)]
     pub unsafe fn new(side: &Side<'_, T>, x: usize, tid: usize, tile: SharedAddress) -> Self {
         const { Self::FITS };
@@ -76,7 +78,8 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const THREADS: u
     /// begins `stage` bytes after the first.
     ///
     /// # Safety
-    /// The tile is inside the factor if it is there, and the stage is not in use.
+    /// The tile is inside the factor if it is there, but for what [`Feed::new`] moves inside, and the stage is not in
+    /// use.
     #[inline(always)]
     pub unsafe fn copy(&self, part: usize, parts: usize, stage: u32, there: bool) {
         unroll!(c < Self::COPIES => {
@@ -149,11 +152,11 @@ impl<T: Factor, const X: usize, const K: usize, const W: usize, const THREADS: u
 #[inline(always)]
 fn further<T>(from: *const T, distance: usize) -> *const T {
     let to = from.wrapping_byte_add(distance);
-    if ON_HOPPER { fixed(to.expose_provenance()) as *const T } else { to }
+    if SINCE_SM_90 { fixed(to.expose_provenance()) as *const T } else { to }
 }
 
-/// The same value, which LLVM does not compute anew in every round. Elsewhere than on Hopper this is nothing.
+/// The same value, which LLVM does not compute anew in every round. Before sm_90 this does nothing.
 #[inline(always)]
 fn fixed(value: usize) -> usize {
-    if ON_HOPPER { opaque(value as u64) as usize } else { value }
+    if SINCE_SM_90 { opaque(value as u64) as usize } else { value }
 }

@@ -194,8 +194,8 @@ fn moved<T: Factor, const TN: usize>(sums: &[T; TN], nothing: u32) -> [T; TN] {
 /// elements.
 ///
 /// A store of 16 bytes takes neighbouring registers. If they were those of the main loop, up to half of its
-/// multiply-adds would read three registers of one bank, and wait for the third. They are others if the compilers do
-/// not know that `nothing` is 0.
+/// multiply-adds would read three registers of one bank, and wait for the third. They are others if
+/// `nothing`, which is 0, is not a constant (see [`Factor::moved`]).
 ///
 /// # Safety
 /// No other thread writes these elements.

@@ -2,8 +2,9 @@
 
 use cuda_std::warp;
 
-/// Whether the target has what was measured on an H200: values are kept from the compilers only there.
-pub const ON_HOPPER: bool = cfg!(target_feature = "sm_90");
+/// Whether the PTX is for GPUs since sm_90. What guides ptxas was measured on an H200; PTX for older ones has none of
+/// it.
+pub const SINCE_SM_90: bool = cfg!(target_feature = "sm_90");
 
 /// Elements from one row of a tile in shared memory to the next: four more than it has columns, so that rows start in
 /// different banks, and on 16-byte boundaries.
@@ -50,13 +51,13 @@ pub const fn turned_rows(threads: usize) -> usize {
 }
 
 /// The same value, which ptxas keeps in a register. Where registers are scarce it would otherwise compute addresses
-/// anew in every round, from the number of the thread. Elsewhere than on Hopper this is nothing.
+/// anew in every round, from the number of the thread. Before sm_90 this does nothing.
 ///
 /// # Safety
 /// All lanes of the warp call it.
 #[inline(always)]
 pub unsafe fn kept(value: u32) -> u32 {
-    if !ON_HOPPER {
+    if !SINCE_SM_90 {
         return value;
     }
     // SAFETY: the caller upholds this function's contract.

@@ -9,7 +9,8 @@
 //!   turned by the copies themselves. See `feed`.
 //! - The elements of the next step are loaded while those of this one are multiplied.
 //! - A tile at the edge is moved inside the product, and the partial tile of the depth comes first, so the main loop
-//!   needs no bounds tests. A product smaller than a tile is computed by a plain loop.
+//!   needs no bounds tests. Some products are computed by a plain loop: those smaller than a tile along a side whose
+//!   factor is turned (see `layout::least`), and for some tiles those with rows off 16 bytes.
 //! - Blocks cover the product in bands, so that those that run together share their rows and columns in the L2
 //!   cache. The products of a batch follow each other, so that many small ones fill the device.
 //! - Small products need more and smaller tiles to fill the device; groups of threads then share the depth of a tile
@@ -75,8 +76,9 @@ impl Tile {
     }
 }
 
-/// The parameters of a kernel below, in the order of `product`'s, and its [`Tile`]. The limit of registers was measured
-/// on an H200; with 128, two blocks share a multiprocessor, and ptxas uses what there is to load early.
+/// The parameters of a kernel below, in the order of `product`'s, and its [`Tile`]. The limits of registers were
+/// measured on an H200: below 128 two blocks share a multiprocessor, and up to its limit ptxas loads early instead of
+/// saving registers.
 macro_rules! tile {
     ($(#[$doc:meta])* $kernel:ident $constant:ident $t:ident:
         $bm:literal $bn:literal $bk:literal, $tm:literal $tn:literal,
@@ -99,10 +101,11 @@ macro_rules! tile {
         /// is.
         ///
         /// # Safety
-        /// Every product's A has `m * k` elements in `a`, its B `k * n` in `b`, and `c` room for its `m * n`, which
-        /// overlap neither those of other products nor `a` and `b`; the tile's threads and shared memory; one block for
-        /// each of the first `whole` tiles of all products, and one per part of `depth` of each other tile; with
-        /// several parts, room in `sums` for each, and a ticket per tile that has them, which is 0 and stays so.
+        /// A grid along x only. Every product's A has `m * k` elements in `a`, its B `k * n` in `b`, and `c` room for
+        /// its `m * n`, which overlap neither those of other products nor `a` and `b`; the tile's threads and shared
+        /// memory; one block for each of the first `whole` tiles of all products, and one per part of `depth` of each
+        /// other tile; with several parts, room in `sums` for each, and a ticket per tile that has them, which is 0 and
+        /// stays so.
         #[cfg_attr(
             target_feature = "sm_90",
             kernel($(max_registers($most),)? for T in [$t], for TURN_A in [false, true], for TURN_B in [false, true])
@@ -146,7 +149,7 @@ tile! {
 }
 tile! {
     /// The f32 kernel for products with few such tiles, and for devices with little shared memory.
-    matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4 256, 4 false, max_registers 128
+    matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4 256, 4 false, max_registers 124
 }
 tile! {
     /// The f32 kernel for products that have fewer of the tiles above than the device has multiprocessors: each warp

@@ -5,7 +5,7 @@ use super::{
     engine::Engine,
     feed::Feed,
     finish::{Division, join, write},
-    layout::{ON_HOPPER, kept, least, pitch, raster},
+    layout::{SINCE_SM_90, kept, least, pitch, raster},
     matrices::Matrices,
 };
 use crate::matmul::factor::Factor;
@@ -32,8 +32,9 @@ const fn parts(steps: usize) -> usize {
 /// by one if the kernel supports `ANY` factors, else without a pipeline.
 ///
 /// # Safety
-/// `THREADS` threads, a block for each tile or each of its parts, as [`Division::parts`] counts them, and `STAGES`
-/// stages of shared memory; `a` and `b` have the matrices, `c` has room for them; the contract of that function.
+/// `THREADS` threads, a grid along x only, a block for each tile or each of its parts, as [`Division::parts`] counts
+/// them, and `STAGES` stages of shared memory; `a` and `b` have the matrices, `c` has room for them; the contract of
+/// that function.
 #[inline(always)]
 pub unsafe fn product<
     T: Factor,
@@ -103,7 +104,8 @@ pub unsafe fn product<
     let wide = (TURN_A || a.is_wide()) && (TURN_B || b.is_wide());
     let mut sums = [[T::ZERO; TN]; TM];
     // SAFETY: the thread's part is inside the tile; the tiles are inside the factors where `inside` says so, and runs
-    // of `W` elements on boundaries where `wide` says so. Both are the same for the whole block.
+    // of `W` elements on boundaries where `wide` says so. Both are the same for the whole block, all of which reaches
+    // `kept`.
     unsafe {
         let tile_b = shared.add(BK * pitch(BM));
         let read_a = slice * (BK / SLICES) * pitch(BM) + row + engine.first_of_a(pitch(BM));
@@ -144,14 +146,15 @@ pub unsafe fn product<
             join::<T, TM, TN, SLICES, THREADS>(shared, slice, tid_in_slice, &mut sums);
         }
         let at = engine.first_sum([first[0] + row, first[1] + column]);
-        // Tensor cores read pairs of registers. The tile of two slices has too few registers if both factors are
-        // turned: ptxas would load just before it multiplies.
-        let apart = ON_HOPPER && !T::TENSOR && !(SLICES == 2 && TURN_A && TURN_B);
-        let nothing = if apart { thread::block_idx_y() } else { 0 };
-        let (inside, neighbours) = ([own, [a.x, b.x]], [Engine::<T>::ROWS, T::WIDTH]);
+        // Not for tensor cores, which read pairs of registers, nor for the tile of two slices if both factors are
+        // turned, which has too few registers: ptxas would load just before it multiplies.
+        let has_other_registers = SINCE_SM_90 && !T::TENSOR && !(SLICES == 2 && TURN_A && TURN_B);
+        // 0 in a grid along x.
+        let nothing = if has_other_registers { thread::block_idx_y() } else { 0 };
+        let (bounds, neighbours) = ([own, [a.x, b.x]], [Engine::<T>::ROWS, T::WIDTH]);
         let write_sums = |sums: &[[T; TN]; TM]| {
             if slice == 0 {
-                write::<T, TM, TN>(c, matrices.pitches[2], inside, at, neighbours, nothing, sums);
+                write::<T, TM, TN>(c, matrices.pitches[2], bounds, at, neighbours, nothing, sums);
             }
         };
         // Two calls, so that the sums of parts are other values than those of the main loop: where both meet, ptxas
@@ -172,7 +175,8 @@ pub unsafe fn product<
 /// Adds up `k` products per element: while a tile of the factors is multiplied, the next `STAGES - 1` are being copied.
 ///
 /// # Safety
-/// All threads of the block call it; every tile of the two feeds is inside its factor, and there is at least one.
+/// All threads of the block call it; every tile of the two feeds is inside its factor, but for what [`Feed::new`] moves
+/// inside, and there is at least one.
 #[inline(always)]
 unsafe fn pipeline<
     T: Factor,
@@ -247,7 +251,7 @@ unsafe fn pipeline<
                 )
             };
             if (step * parts(steps)).is_multiple_of(steps) {
-                // SAFETY: the feeds stay inside the factors, and the stage's readers have passed the last barrier.
+                // SAFETY: there is a tile if there is `more`, and the stage's readers have passed the last barrier.
                 unsafe {
                     feed_a.copy(step * parts(steps) / steps, parts(steps), writing, more);
                     feed_b.copy(step * parts(steps) / steps, parts(steps), writing, more);

@@ -40,7 +40,7 @@ const CHANNELS: Setting<Number> = Setting {
 
 const ACTIVE: Setting<Number> = Setting {
     name: "active",
-    help: "Count the first N of the channels only, if there are more",
+    help: "Count the first N of the channels only, at most as many as there are; all if it is left out",
     generated: false,
     kind: Number { default: 4, min: 1, max: 4 },
 };
@@ -154,11 +154,16 @@ impl Question {
 
 /// The channels that the settings define.
 fn channels(settings: &Settings, dtype: Dtype) -> Result<Channels> {
-    let interleaved = settings.number(&CHANNELS) as u32;
+    let (interleaved, active) = (settings.number(&CHANNELS) as u32, settings.number(&ACTIVE) as u32);
     if interleaved > 1 && dtype != Dtype::U8 {
         return Err(Error::Usage(format!("{CHANNELS} is for bytes, not {dtype}: use {DTYPE} u8")));
     }
-    let active = settings.number(&ACTIVE) as u32;
+    if settings.is_given(&ACTIVE) && active > interleaved {
+        return Err(Error::Usage(format!(
+            "{ACTIVE} {active} counts channels of {CHANNELS} {interleaved}, which are fewer: leave {ACTIVE} out, or \
+             give more channels of {DTYPE} u8"
+        )));
+    }
     Ok(Channels::new(interleaved, active.min(interleaved))?)
 }
 
@@ -189,6 +194,11 @@ mod tests {
         assert!(refusal(Dtype::U32, &[("range", "0:1")]).contains("--range is for floats"));
         assert!(refusal(Dtype::U32, &[("channels", "3")]).contains("--dtype u8"));
         assert!(refusal(Dtype::U8, &[("channels", "3"), ("letters", "")]).contains("leave --channels out"));
+        for given in
+            [&[("active", "3")][..], &[("channels", "2"), ("active", "3")], &[("letters", ""), ("active", "2")]]
+        {
+            assert!(refusal(Dtype::U8, given).contains("leave --active out"));
+        }
         // Both ends are one f32; the distance is none; its inverse is none.
         for range in ["1:1.00000001", "-3e38:3e38", "0:1e-44"] {
             assert!(refusal(Dtype::F32, &[("range", range)]).contains("--dtype f64"), "{range}");
@@ -213,6 +223,5 @@ mod tests {
         assert_eq!(shape(&[("channels", "3"), ("bins", "7")]), [3, 7]);
         assert_eq!(shape(&[("channels", "4"), ("active", "3")]), [3, 256]);
         assert_eq!(shape(&[("channels", "2"), ("active", "1")]), [1, 256]);
-        assert_eq!(shape(&[("channels", "2"), ("active", "3")]), [2, 256]);
     }
 }
