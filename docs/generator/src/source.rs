@@ -93,7 +93,7 @@ fn without_feature(text: String) -> String {
     while let Some(rest) = function.trim_start().strip_prefix("#[cfg_attr(") {
         function = rest.split_once(")]").map_or("", |(_, rest)| rest);
     }
-    format!("#[kernel({})]{function}", arguments.trim().trim_end_matches(')').trim_end())
+    format!("#[kernel({})]{function}", arguments.trim_end().trim_end_matches(')'))
 }
 
 fn folder(family: &Family) -> PathBuf {
