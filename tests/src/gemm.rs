@@ -92,7 +92,9 @@ fn tiles<T: Real>(device: &Device, from: fn(f32) -> T) {
     for tile in T::tiles() {
         let size = tile.size();
         let [rows, columns] = [size.rows, size.columns].map(|side| side as usize + 4);
-        for sizes in [[rows, columns, 41], [13, 18, 9], [13, 18, 1300]] {
+        // Deeper than the stages, so that one is used again: the rows of a tile in shared memory are as much longer.
+        let deep = size.shared as usize / ((rows + columns) * size_of::<T>()) + 8;
+        for sizes in [[rows, columns, deep], [13, 18, 9], [13, 18, 1300]] {
             each(sizes, |(sizes, batch), _| {
                 types.check(device, (sizes, batch), SCALES[0], tile.name(), |factors, product| {
                     Plan::batched(device, sizes, batch, Some(&tile))?.launch(factors, product)

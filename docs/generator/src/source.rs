@@ -166,6 +166,14 @@ mod tests {
     }
 
     #[test]
+    fn of_several_attributes_the_first_is_shown() {
+        let first = "#[cfg_attr(\n    feature = \"x\",\n    kernel(block(2), for T in [f32])\n)]\n";
+        let second = "#[cfg_attr(\n    not(feature = \"x\"),\n    kernel(for T in [f32])\n)]\n";
+        let text = format!("{first}{second}fn a() {{\n}}\n");
+        assert_eq!(kernels(&text), [("a", "#[kernel(block(2), for T in [f32])]\nfn a() {\n}".to_owned())]);
+    }
+
+    #[test]
     fn a_macro_names_its_kernels_where_it_is_called() {
         let text = "make!(best_large f32, best f32);";
         assert_eq!(instance(text, "best_large_f32_false"), "best_large");
