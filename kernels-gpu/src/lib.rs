@@ -26,6 +26,8 @@ pub mod divergence;
 #[cfg(feature = "ladders")]
 pub mod dot;
 #[cfg(feature = "ladders")]
+pub mod epilogue;
+#[cfg(feature = "ladders")]
 pub mod exact_sum;
 #[cfg(feature = "ladders")]
 pub mod failing;

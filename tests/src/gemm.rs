@@ -6,7 +6,7 @@ use crate::mixed::{STORED, value, ways};
 use crate::storage::{factor, pitches, products};
 use float8::F8E4M3;
 use half::{bf16, f16};
-use rustwarp::matmul::{Batch, Plan, Real, Sizes, gemm};
+use rustwarp::matmul::{self, Batch, Plan, Real, Sizes, gemm};
 use rustwarp::matvec;
 use rustwarp::mixed_matmul::{self, Epilogue, Factor, Forced};
 use rustwarp::{Buffer, Device, Result, Scalar, emulated};
@@ -95,9 +95,11 @@ fn tiles<T: Real>(device: &Device, from: fn(f32) -> T) {
         // Deeper than the stages, so that one is used again: the rows of a tile in shared memory are as much longer.
         let deep = size.shared as usize / ((rows + columns) * size_of::<T>()) + 8;
         for sizes in [[rows, columns, deep], [13, 18, 9], [13, 18, 1300]] {
-            each(sizes, |(sizes, batch), _| {
-                types.check(device, (sizes, batch), SCALES[0], tile.name(), |factors, product| {
-                    Plan::batched(device, sizes, batch, Some(&tile))?.launch(factors, product)
+            each(sizes, |(sizes, batch), scales| {
+                let [alpha, beta] = scales.map(from);
+                let epilogue = matmul::Epilogue { alpha, beta, ..Default::default() };
+                types.check(device, (sizes, batch), scales, tile.name(), |factors, product| {
+                    Plan::batched(device, sizes, batch, Some(&tile))?.launch_with(factors, &epilogue, product)
                 });
             });
         }
@@ -219,10 +221,11 @@ pub fn matrices_times_vectors(device: &Device) {
 pub fn emulated_products(device: &Device) {
     let types = Types { factor: |x| x, product: |x| x, gap: 1e30_f32 };
     for sizes in [[140, 50, 70], [33, 18, 35]] {
-        each(sizes, |(sizes, batch), _| {
+        each(sizes, |(sizes, batch), scales| {
             if batch.count == 1 {
-                types.check(device, (sizes, batch), SCALES[0], "emulated", |factors, product| {
-                    emulated::Plan::new(device, sizes)?.launch(factors, product)
+                let epilogue = Epilogue { alpha: scales[0], beta: scales[1], ..Epilogue::default() };
+                types.check(device, (sizes, batch), scales, "emulated", |factors, product| {
+                    emulated::Plan::new(device, sizes)?.launch_with(factors, &epilogue, product)
                 });
             }
         });

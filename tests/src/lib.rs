@@ -4,6 +4,7 @@
 pub mod asynchronous;
 pub mod cases;
 pub mod checked;
+pub mod epilogue;
 pub mod explained;
 pub mod fixed_point;
 pub mod gemm;

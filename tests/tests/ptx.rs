@@ -231,6 +231,14 @@ fn rust_lines_survive() {
     );
 }
 
+/// Bytes of local memory that PTX for sm_90 may take on sm_120, where a thread needs some more registers than the limits
+/// that were measured on an H200 leave.
+fn spilled_on_sm_120(entry: &str) -> u32 {
+    // Products have none of it in their main loops.
+    let known = [("scan_by_key_best_", 104), ("matmul_best_small_f32", 64)];
+    known.iter().find(|(name, _)| entry.starts_with(name)).map_or(0, |(_, bytes)| *bytes)
+}
+
 /// The portable PTX assembles for every architecture that the project supports, and PTX for one architecture for that
 /// one, and for later ones, which load it if they can.
 #[test]
@@ -265,8 +273,7 @@ fn ptx_assembles_for_every_architecture_without_spills() {
         let usages: Vec<_> = assembled.iter().filter(|(name, _)| name == which).map(|(_, usage)| usage).collect();
         assert!(usages.len() >= 240, "{which}: {} entries", usages.len());
         for usage in usages.iter().filter(|usage| !usage.entry.starts_with("print_")) {
-            // With the limits that sm_90 needs (`blocks_per_sm`), these have too few registers on sm_120.
-            let most = if which == "sm_120 of sm_90" && usage.entry.starts_with("scan_by_key_best_") { 104 } else { 0 };
+            let most = if which == "sm_120 of sm_90" { spilled_on_sm_120(&usage.entry) } else { 0 };
             let local = [usage.spill_stores, usage.spill_loads, usage.stack];
             assert!(local.iter().all(|bytes| *bytes <= most), "{which}: {usage:?}");
         }

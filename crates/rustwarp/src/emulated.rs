@@ -13,12 +13,14 @@
 //!   computed without tensor cores, slowly.
 //! - *Determinism*: the same bits in every run.
 //! - *Memory*: as much again as A and B take, for the time of the call.
+//! - [`Epilogue`]: scales, an addend, a bias and an activation in the same launch.
 //! - *Source*: H. Ootomo and R. Yokota (2022); the kernels are `kernels_gpu::tensor`.
 //!
 //! GPUs of compute capability 9.0 and the simulator have the kernels: [`supports`].
 
 use crate::backend::{DeviceInfo, Handle, Memory, Shape, View, ViewMut};
 use crate::device::Device;
+use crate::epilogue::{Epilogue, Parameters};
 use crate::error::{Error, Result};
 use crate::launch::{Launch, require_grid};
 use crate::matmul::{Sizes, small};
@@ -95,6 +97,8 @@ pub struct Plan<H: Handle = Device> {
     device: H,
     /// Elements of A, of B and of the product.
     spans: [usize; 3],
+    /// Rows and columns of the product.
+    size: [usize; 2],
     /// `m`, `n`, `k`.
     for_kernels: [u32; 3],
     /// Elements from one row in memory of A, of B and of the product to the next.
@@ -133,6 +137,7 @@ impl<H: Handle> Plan<H> {
         Ok(Self {
             device: device.clone(),
             spans: sizes.spans()?,
+            size: [m, n],
             for_kernels: [rows, columns, depth],
             pitches,
             stored: (u32::from(transposed[0]) * A_TRANSPOSED) | (u32::from(transposed[1]) * B_TRANSPOSED),
@@ -150,14 +155,29 @@ impl<H: Handle> Plan<H> {
     /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
     pub fn prepare<'a>(
         &'a self,
+        factors: [impl Into<View<'a, f32, H>>; 2],
+        product: impl Into<View<'a, f32, H>>,
+    ) -> Result<[Launch<'a>; 3]> {
+        self.prepare_with(factors, &Epilogue::default(), product)
+    }
+
+    /// [`Plan::prepare`] with an epilogue.
+    ///
+    /// # Errors
+    /// Those of [`Plan::prepare`].
+    pub fn prepare_with<'a>(
+        &'a self,
         [a, b]: [impl Into<View<'a, f32, H>>; 2],
+        epilogue: &Epilogue<'a, f32, H>,
         product: impl Into<View<'a, f32, H>>,
     ) -> Result<[Launch<'a>; 3]> {
         let (a, b, product) = (a.into(), b.into(), product.into());
         let [of_a, of_b, of_product] = self.spans;
         a.require(&self.device, of_a, "A")?;
         b.require(&self.device, of_b, "B")?;
-        product.require_output(&self.device, of_product, &[a.span(), b.span()])?;
+        product.require_output(&self.device, of_product, &epilogue.spans_with([a.span(), b.span()]))?;
+        let Parameters { how, alpha, beta, addend, vectors: [row_scales, column_scales, bias] } =
+            epilogue.parameters(&product, self.size)?;
         let [rows, columns, depth] = self.for_kernels;
         let [sliced_a, sliced_b] = &self.factors;
         let call = best::tensor_best(
@@ -173,14 +193,21 @@ impl<H: Handle> Plan<H> {
             depth,
             self.pitches,
             self.stored,
+            how,
+            alpha,
+            beta,
+            addend,
+            row_scales,
+            column_scales,
+            bias,
         );
-        // SAFETY: the matrices and their slices have the plan's sizes, the launches before write the slices, and block,
+        // SAFETY: the matrices and their slices have the plan's sizes and the epilogue its lengths, the launches before write the slices, and block,
         // shared memory and grid are the kernel's.
         let launch = unsafe { Launch::new(call, self.shape) };
         let scratch = [sliced_a.slices.reads(), sliced_b.slices.reads()];
         let scales = [sliced_a.scales.reads(), sliced_b.scales.reads()];
         let launch = launch.using([a.reads(), b.reads(), product.writes()]).using(scratch).using(scales);
-        Ok([sliced_a.prepare(&a, depth), sliced_b.prepare(&b, depth), launch])
+        Ok([sliced_a.prepare(&a, depth), sliced_b.prepare(&b, depth), epilogue.read_by(launch)])
     }
 }
 
@@ -194,8 +221,21 @@ impl Plan {
         factors: [impl Into<View<'a, f32>>; 2],
         product: impl Into<ViewMut<'a, f32>>,
     ) -> Result<()> {
+        self.launch_with(factors, &Epilogue::default(), product)
+    }
+
+    /// [`Plan::launch`] with an epilogue.
+    ///
+    /// # Errors
+    /// Those of [`Plan::launch`].
+    pub fn launch_with<'a>(
+        &'a self,
+        factors: [impl Into<View<'a, f32>>; 2],
+        epilogue: &Epilogue<'a, f32>,
+        product: impl Into<ViewMut<'a, f32>>,
+    ) -> Result<()> {
         let (factors, product): ([View<'_, f32>; 2], ViewMut<'_, f32>) = (factors.map(Into::into), product.into());
-        let launches = self.prepare(factors, product.as_view())?;
+        let launches = self.prepare_with(factors, epilogue, product.as_view())?;
         launches.iter().try_for_each(|launch| self.device.run(&library::TENSOR, launch))
     }
 }

@@ -52,6 +52,7 @@ pub mod conv1d;
 pub mod conv2d;
 pub mod dot;
 pub mod emulated;
+pub mod epilogue;
 pub mod exact_sum;
 pub mod filter;
 pub mod histogram;

@@ -1,10 +1,10 @@
 //! The element types of matrices: `f32` and `f64`, of which four and two fill 16 bytes.
 
-use crate::number::Number;
-use cuda_std::{launch::Scalar, math::Float, memory::Vector, warp};
+use crate::epilogue::Real;
+use cuda_std::{launch::Scalar, memory::Vector, warp};
 
 /// An element of a factor or of the product.
-pub trait Factor: Number + Float + Scalar {
+pub trait Factor: Real + Scalar {
     /// Number of elements that fill 16 bytes.
     const WIDTH: usize;
 

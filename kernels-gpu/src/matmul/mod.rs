@@ -8,7 +8,7 @@
 //!
 //! The rungs: [`naive`] uses device memory alone; [`tiled`] adds shared memory; [`thread_tile_1d`] and
 //! [`thread_tile_2d`] add registers; [`vectorised`] and [`double_buffered`] move the tiles better; [`best`], which also
-//! multiplies batches: many products of one size in one launch. [`scaled`] adds products to matrices.
+//! multiplies batches: many products of one size in one launch, and scales them and adds them to matrices.
 //!
 //! Sources: D. Kirk and W. Hwu, "Programming Massively Parallel Processors", chapters 4 and 5 (naive, tiled, CGMA); V.
 //! Volkov, "Better Performance at Lower Occupancy" (2010: thread tiles); S. Boehm, "How to Optimize a CUDA Matmul
@@ -22,7 +22,6 @@ pub mod best;
 pub mod double_buffered;
 pub mod factor;
 pub mod naive;
-pub mod scaled;
 pub mod thread_tile_1d;
 pub mod thread_tile_2d;
 pub mod tiled;

@@ -15,7 +15,7 @@ use super::registers::Registers;
 use super::store::{room, store};
 use super::sums::Tile;
 use super::{Bf16, F16, Factor, S8, Tf32};
-use crate::tensor::mixed::epilogue::Epilogue;
+use crate::epilogue::Epilogue;
 use crate::tensor::mixed::problem::{Product, depth, place};
 use crate::tensor::mixed::product::Size;
 use crate::unroll::unroll;
@@ -58,9 +58,9 @@ macro_rules! kernels {
         /// are each `steps` elements apart. `A`: the first is stored transposed; `B`: the second is not. With `part`
         /// above 0, the products are parts of one: each sums over `part` of the `k` terms, and `steps` leads from part
         /// to part. The product has the type of the factors, or f32 with
-        /// [`WIDE`](crate::tensor::mixed::epilogue::WIDE), of bytes i32; with
-        /// [`FINISHED`](crate::tensor::mixed::epilogue::FINISHED), sums become what
-        /// [`Epilogue`](crate::tensor::mixed::epilogue::Epilogue) says.
+        /// [`WIDE`](crate::tensor::mixed::problem::WIDE), of bytes i32; with
+        /// [`FINISHED`](crate::epilogue::FINISHED), sums become what
+        /// [`Epilogue`](crate::epilogue::Epilogue) says.
         ///
         /// # Safety
         /// [`BLOCK`] threads, one block for each part of each product, with its dynamic shared memory. `a` and `b` have

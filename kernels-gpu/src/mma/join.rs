@@ -1,7 +1,7 @@
 //! Adds the sums of the parts of a product whose depth was divided, and finishes them.
 
 use super::{Bf16, F16, Factor, S8, Tf32};
-use crate::tensor::mixed::epilogue::Epilogue;
+use crate::epilogue::Epilogue;
 use crate::tensor::mixed::join::{self, join};
 use crate::tensor::mixed::problem::Product;
 use cuda_std::prelude::*;

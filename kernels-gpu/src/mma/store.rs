@@ -5,8 +5,8 @@
 use super::Factor;
 use super::layout::{UNIT, offset};
 use super::sums::Tile;
-use crate::tensor::mixed::epilogue::{FINISHED, WIDE};
-use crate::tensor::mixed::problem::Product;
+use crate::epilogue::FINISHED;
+use crate::tensor::mixed::problem::{Product, WIDE};
 use crate::tensor::mixed::store::{copy_elements, finish};
 use crate::tensor::mixed::{COPY_ROWS, Sum};
 use crate::unroll::unroll;

@@ -14,8 +14,10 @@
 //! Sources: those of the [family](super); NVIDIA's "Parallel Thread Execution" (wgmma, mbarrier, bulk copies).
 
 use super::problem::Problem;
+use super::store::Output;
 use super::ring::{A_STAGE, B_STAGE, Ring, SCALES, STAGE, STAGES, WARPGROUPS};
 use super::{DEPTH, PIECE};
+use crate::epilogue::Epilogue;
 use crate::position::Position;
 use crate::unroll::unroll;
 use cuda_std::cluster;
@@ -34,17 +36,17 @@ pub const IDEA: &str =
 pub const BLOCK: u32 = (WARPGROUPS + 1) * 128;
 
 /// Registers of a thread's sums.
-const SUMS: usize = 96;
+pub const SUMS: usize = 96;
 
 /// Multiplies two matrices of f32, `m` by `k` and `k` by `n`, with their slices and scales (of
 /// [`tensor_slices`](super::slices::tensor_slices), for tiles of [`ROWS`] and [`COLUMNS`], A's lines padded to whole
 /// clusters). `stored` says how A and B lie, as for the family `matmul`; rows in memory of A, B and the product start
-/// every `pitches` elements.
+/// every `pitches` elements. With [`FINISHED`](crate::epilogue::FINISHED) in `how`, sums become what [`Epilogue`] says.
 ///
 /// # Safety
 /// [`BLOCK`] threads, [`SHARED`] bytes of dynamic shared memory, a number of blocks that [`CLUSTER`] divides, and a
 /// GPU of sm_90; `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and
-/// overlaps nothing.
+/// overlaps nothing but, exactly, the addend; the other pointers of the epilogue are null or have their elements.
 #[kernel(launch_bounds(BLOCK, 1), cluster(CLUSTER))]
 pub unsafe fn tensor_best(
     a_slices: &[u128],
@@ -59,13 +61,22 @@ pub unsafe fn tensor_best(
     k: u32,
     pitches: [u32; 3],
     stored: u32,
+    how: u32,
+    alpha: f32,
+    beta: f32,
+    addend: *const u8,
+    row_scales: *const f32,
+    column_scales: *const f32,
+    bias: *const f32,
 ) {
+    let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
+    let output = Output { c, how, epilogue };
     let slices = [a_slices.as_ptr().cast(), b_slices.as_ptr().cast()];
     let scales = [a_scales.as_ptr().cast(), b_scales.as_ptr().cast()];
     let problem = Problem { slices, scales, factors: [a, b], m, n, k, pitches, stored };
     if !cfg!(target_feature = "sm_90") {
         // SAFETY: the caller upholds this function's contract.
-        unsafe { without_tensor_cores(&problem, c) };
+        unsafe { without_tensor_cores(&problem, output) };
         return;
     }
     // SAFETY: the launch has `SHARED` bytes, and all threads of the cluster reach the barriers.
@@ -85,7 +96,7 @@ pub unsafe fn tensor_best(
             warp::sync_warp(warp::ALL);
         } else {
             grow_registers::<232>();
-            multiply(&problem, ring, warpgroup - 1, c);
+            multiply(&problem, ring, warpgroup - 1, output);
         }
         // No block ends while others copy to its shared memory or arrive at its barriers.
         cluster::sync();
@@ -95,16 +106,16 @@ pub unsafe fn tensor_best(
 /// Computes the product element by element: what PTX for older GPUs does, on which the library uses `matmul`.
 ///
 /// # Safety
-/// `c` has room for the product.
+/// The output has room for the product.
 #[inline(always)]
-unsafe fn without_tensor_cores(problem: &Problem<'_>, c: *mut f32) {
+unsafe fn without_tensor_cores(problem: &Problem<'_>, output: Output) {
     // Without `max` the compiler would keep a panic for a division by 0.
     let columns = (problem.n as usize).max(1);
     let mut i = thread::global_index();
     while i < problem.m as usize * columns {
         let (row, column) = ((i / columns) as u32, (i % columns) as u32);
         // SAFETY: the element is inside the product.
-        unsafe { problem.element(c, row, column).write(problem.plain(row, column)) };
+        unsafe { output.write(problem, [row, column], problem.plain(row, column)) };
         i += thread::grid_stride();
     }
 }
@@ -166,7 +177,7 @@ unsafe fn fill(problem: &Problem<'_>, ring: Ring) {
 /// # Safety
 /// All threads of the warpgroup call it together.
 #[inline(always)]
-unsafe fn multiply(problem: &Problem<'_>, ring: Ring, warpgroup: u32, c: *mut f32) {
+unsafe fn multiply(problem: &Problem<'_>, ring: Ring, warpgroup: u32, output: Output) {
     let rank = cluster::block_rank();
     let thread = thread::thread_idx_x() % 128;
     let (lane, warp) = (thread % 32, thread / 32);
@@ -214,7 +225,7 @@ unsafe fn multiply(problem: &Problem<'_>, ring: Ring, warpgroup: u32, c: *mut f3
         }
         let place = problem.place(tile, rank);
         // SAFETY: by contract of the kernel there is room for the product.
-        unsafe { write(problem, &total, place.row * ROWS + row, place.column * COLUMNS + column, c) };
+        unsafe { output.store(problem, &total, place.row * ROWS + row, place.column * COLUMNS + column) };
         tile += thread::grid_dim_x() / CLUSTER;
     }
 }
@@ -258,73 +269,4 @@ unsafe fn add_scaled(total: &mut Sums<SUMS>, sums: &Sums<SUMS>, rows: SharedAddr
         total[first + 2] = Float::mul_add(sums[first + 2] * lower, even, total[first + 2]);
         total[first + 3] = Float::mul_add(sums[first + 3] * lower, odd, total[first + 3]);
     });
-}
-
-/// Writes the thread's elements, those inside the product.
-///
-/// # Safety
-/// `c` has room for the product.
-#[inline(always)]
-unsafe fn write(problem: &Problem<'_>, total: &Sums<SUMS>, row: u32, column: u32, c: *mut f32) {
-    let total = total.get();
-    let pairs = (problem.n | problem.pitches[2]).is_multiple_of(2) && c.addr().is_multiple_of(8);
-    let mut has_nan = false;
-    unroll!(block < SUMS / 4 => {
-        unroll!(half < 2 => {
-            let [even, odd] = [total[block * 4 + half * 2], total[block * 4 + half * 2 + 1]];
-            has_nan |= even.is_nan() | odd.is_nan();
-            // SAFETY: the caller upholds this function's contract.
-            unsafe { write_pair(problem, [even, odd], row + half as u32 * 8, column + block as u32 * 8, pairs, c) };
-        });
-    });
-    if has_nan {
-        // SAFETY: the caller upholds this function's contract.
-        unsafe { correct(problem, row, column, c) };
-    }
-}
-
-/// Writes two neighbours, at once if `pairs`.
-///
-/// # Safety
-/// `c` has room for the product, and is aligned to 8 if `pairs`, with an even number of columns and an even pitch.
-#[inline(always)]
-unsafe fn write_pair(problem: &Problem<'_>, values: [f32; 2], row: u32, column: u32, pairs: bool, c: *mut f32) {
-    if row >= problem.m || column >= problem.n {
-        return;
-    }
-    let at = problem.element(c, row, column);
-    // SAFETY: row and column are inside; the next column is, too, if there is an even number of them.
-    unsafe {
-        if pairs {
-            at.cast::<u64>().write(u64::from(values[0].to_bits()) | u64::from(values[1].to_bits()) << 32);
-        } else {
-            at.write(values[0]);
-            if column + 1 < problem.n {
-                at.add(1).write(values[1]);
-            }
-        }
-    }
-}
-
-/// Computes the NaN among the thread's elements again. They are read back from the product, so that there is no second
-/// use of the registers.
-///
-/// # Safety
-/// The thread has written its elements to `c`.
-#[inline(always)]
-unsafe fn correct(problem: &Problem<'_>, row: u32, column: u32, c: *mut f32) {
-    let mut i = 0;
-    while i < SUMS as u32 {
-        let (row, column) = (row + i / 2 % 2 * 8, column + i / 4 * 8 + i % 2);
-        if row < problem.m && column < problem.n {
-            let at = problem.element(c, row, column);
-            // SAFETY: the element is inside the product, and this thread has written it.
-            unsafe {
-                if (*at).is_nan() {
-                    *at = problem.plain(row, column);
-                }
-            }
-        }
-        i += 1;
-    }
 }

@@ -28,6 +28,7 @@ pub mod slices;
 pub(crate) mod barriers;
 mod problem;
 mod ring;
+mod store;
 
 pub use crate::matmul::{A_TRANSPOSED, B_TRANSPOSED};
 

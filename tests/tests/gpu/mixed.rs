@@ -2,7 +2,7 @@
 
 use libtest_mimic::Trial;
 use rustwarp::Device;
-use tests::{gemm, mixed};
+use tests::{epilogue, gemm, mixed};
 
 use crate::trial;
 
@@ -15,10 +15,13 @@ pub fn trials() -> Vec<Trial> {
         trial("gemm_products_of_8_bits", || gemm::products_of_8_bits(&gpu())),
         trial("gemm_matrices_times_vectors", || gemm::matrices_times_vectors(&gpu())),
         trial("gemm_emulated_products", || gemm::emulated_products(&gpu())),
-        trial("mixed_epilogues_of_bf16", || mixed::epilogues_of_bf16(&gpu())),
-        trial("mixed_epilogues_of_tf32", || mixed::epilogues_of_tf32(&gpu())),
-        trial("mixed_epilogues_of_f8", || mixed::epilogues_of_f8(&gpu())),
-        trial("mixed_epilogues_of_i8", || mixed::epilogues_of_i8(&gpu())),
+        trial("epilogues_of_bf16", || epilogue::of_bf16(&gpu())),
+        trial("epilogues_of_tf32", || epilogue::of_tf32(&gpu())),
+        trial("epilogues_of_f8", || epilogue::of_f8(&gpu())),
+        trial("epilogues_of_i8", || epilogue::of_i8(&gpu())),
+        trial("epilogues_of_f32", || epilogue::of_f32(&gpu())),
+        trial("epilogues_of_f64", || epilogue::of_f64(&gpu())),
+        trial("epilogues_of_emulated_f32", || epilogue::of_emulated_f32(&gpu())),
         trial("mixed_small_integers_are_exact", || mixed::small_integers_are_exact(&gpu())),
     ]
 }

@@ -107,10 +107,10 @@ launchers!(A B C D E G);
 launchers!(A B C D E G H);
 launchers!(A B C D E G H I);
 launchers!(A B C D E G H I J);
-launchers!(A B C D E G H I J K L M);
 launchers!(A B C D E G H I J K L M N);
 launchers!(A B C D E G H I J K L M N O);
 launchers!(A B C D E G H I J K L M N O P Q);
+launchers!(A B C D E G H I J K L M N O P Q R S T);
 launchers!(A B C D E G H I J K L M N O P Q R S T U);
 
 #[cfg(test)]

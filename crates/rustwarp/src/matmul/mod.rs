@@ -1,6 +1,7 @@
 //! Matrix product: `c[i][j] = sum over k of a[i][k] * b[k][j]`, row-major, of any sizes; A and B also stored
 //! transposed, and any of the three as parts of larger matrices. A [`Batch`] of products of one size is one launch.
-//! [`gemm()`] scales products and adds them to matrices.
+//! [`gemm()`] scales products and adds them to matrices, [`Plan::launch_with`] finishes them as an [`Epilogue`] says; both
+//! in the same launch.
 //!
 //! - *Error bound*: `K * epsilon * sum of |a| |b|`. A product without terms (`K = 0`) is 0.
 //! - *Determinism*: the same bits on every run on devices for which the same tile, parts and number of whole tiles are
@@ -18,15 +19,20 @@ mod tile;
 use crate::backend::{Handle, Memory, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
+use crate::epilogue::{self, Parameters};
 use crate::error::{Error, Result};
 use crate::launch::{Launch, require_grid};
 use crate::ptx::library;
+pub use crate::epilogue::Activation;
 pub use batch::Batch;
 use choice::Division;
 pub use gemm::gemm;
 pub use sizes::Sizes;
 pub(crate) use sizes::{elements, small};
 pub use tile::{Kernel, Real, Tile};
+
+/// How sums of f32 or f64 become the elements of a product, in that type.
+pub type Epilogue<'a, T, H = Device> = epilogue::Epilogue<'a, T, H, T>;
 
 /// The product of A, `m` x `k`, and B, `k` x `n`: a matrix of `m` x `n`.
 ///
@@ -121,6 +127,8 @@ pub struct Plan<T: 'static, H: Handle = Device> {
     device: H,
     /// Elements of A, of B and of the product.
     spans: [usize; 3],
+    /// Rows and columns of a product.
+    size: [usize; 2],
     /// `m`, `n`, `k`.
     for_kernels: [u32; 3],
     /// Elements from one A, B and product to the next.
@@ -186,6 +194,7 @@ impl<T: Real, H: Handle> Plan<T, H> {
         Ok(Self {
             device: device.clone(),
             spans,
+            size: [m, n],
             for_kernels: [rows, columns, terms],
             steps: batch.steps.map(|step| step as u64),
             pitches,
@@ -210,26 +219,60 @@ impl<T: Real, H: Handle> Plan<T, H> {
     /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
     pub fn prepare<'a>(
         &'a self,
+        factors: [impl Into<View<'a, T, H>>; 2],
+        product: impl Into<View<'a, T, H>>,
+    ) -> Result<Launch<'a>> {
+        self.prepare_with(factors, &Epilogue::default(), product)
+    }
+
+    /// [`Plan::prepare`] with an epilogue.
+    ///
+    /// # Errors
+    /// Those of [`Plan::prepare`].
+    pub fn prepare_with<'a>(
+        &'a self,
         [a, b]: [impl Into<View<'a, T, H>>; 2],
+        epilogue: &Epilogue<'a, T, H>,
         product: impl Into<View<'a, T, H>>,
     ) -> Result<Launch<'a>> {
         let (a, b, product) = (a.into(), b.into(), product.into());
         let [of_a, of_b, of_product] = self.spans;
         a.require(&self.device, of_a, "A")?;
         b.require(&self.device, of_b, "B")?;
-        product.require_output(&self.device, of_product, &[a.span(), b.span()])?;
+        product.require_output(&self.device, of_product, &epilogue.spans_with([a.span(), b.span()]))?;
+        let Parameters { how, alpha, beta, addend, vectors: [row_scales, column_scales, bias] } =
+            epilogue.parameters(&product, self.size)?;
         let ([m, n, k], steps, pitches) = (self.for_kernels, self.steps, self.pitches);
         let (on_a, on_b) = (a.slice(a.len()), b.slice(b.len()));
         let (sums, tickets) = (self.sums.ptr(), self.tickets.ptr());
-        let (depth, whole) = (self.depth, self.whole);
-        let call = (self.kernel)(on_a, on_b, product.ptr(), m, n, k, steps, pitches, depth, whole, sums, tickets);
+        let call = (self.kernel)(
+            on_a,
+            on_b,
+            product.ptr(),
+            m,
+            n,
+            k,
+            steps,
+            pitches,
+            self.depth,
+            self.whole,
+            sums,
+            tickets,
+            how,
+            alpha,
+            beta,
+            addend,
+            row_scales,
+            column_scales,
+            bias,
+        );
         // SAFETY: the operands have the matrices of all products of the batch, whose products do not overlap (see
-        // `Batch::spans`), the grid is along x, the block is the kernel's, every part of each tile of each product has
-        // a block and, if there are several, room for its sums, and the shared memory is the tile's; every launch
-        // leaves the tickets at 0.
+        // `Batch::spans`), and the epilogue its lengths; the grid is along x, the block is the kernel's, every part of
+        // each tile of each product has a block and, if there are several, room for its sums, and the shared memory is
+        // the tile's; every launch leaves the tickets at 0.
         let launch = unsafe { Launch::new(call, self.shape) };
         let scratch = [self.sums.writes(), self.tickets.writes()];
-        Ok(launch.using([a.reads(), b.reads(), product.writes()]).using(scratch))
+        Ok(epilogue.read_by(launch.using([a.reads(), b.reads(), product.writes()]).using(scratch)))
     }
 }
 
@@ -243,8 +286,35 @@ impl<T: Real> Plan<T> {
         factors: [impl Into<View<'a, T>>; 2],
         product: impl Into<ViewMut<'a, T>>,
     ) -> Result<()> {
+        self.launch_with(factors, &Epilogue::default(), product)
+    }
+
+    /// [`Plan::launch`] with an epilogue.
+    ///
+    /// ```
+    /// use rustwarp::matmul::{Activation, Epilogue, Plan, Sizes};
+    /// use rustwarp::{Device, View};
+    ///
+    /// let device = Device::sim()?;
+    /// let (a, b) = (device.upload(&[1.0_f32, 2.0])?, device.upload(&[3.0_f32, -1.0, 4.0, -5.0])?);
+    /// let (bias, mut c) = (device.upload(&[0.5_f32, 1.0])?, device.uninit(2)?);
+    /// let plan = Plan::new(&device, Sizes { m: 1, n: 2, k: 2, ..Sizes::default() }, None)?;
+    /// let epilogue = Epilogue { bias: Some(View::from(&bias)), activation: Activation::Relu, ..Epilogue::default() };
+    /// plan.launch_with([&a, &b], &epilogue, &mut c)?;
+    /// assert_eq!(c.download()?, [1.0 * 3.0 + 2.0 * 4.0 + 0.5, 0.0]);
+    /// # Ok::<(), rustwarp::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Plan::launch`].
+    pub fn launch_with<'a>(
+        &'a self,
+        factors: [impl Into<View<'a, T>>; 2],
+        epilogue: &Epilogue<'a, T>,
+        product: impl Into<ViewMut<'a, T>>,
+    ) -> Result<()> {
         let (factors, product): ([View<'_, T>; 2], ViewMut<'_, T>) = (factors.map(Into::into), product.into());
-        self.device.run(&library::MATMUL, &self.prepare(factors, product.as_view())?)
+        self.device.run(&library::MATMUL, &self.prepare_with(factors, epilogue, product.as_view())?)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::backend::DeviceInfo;
 use crate::element::Element;
-use cuda_std::launch::{Call, PtrMut, Slice};
+use cuda_std::launch::{Call, Ptr, PtrMut, Slice};
 use kernels_gpu::matmul::{Factor, best};
 
 /// Nanoseconds of a block with a tile, measured on an H200.
@@ -36,7 +36,7 @@ impl Times {
 #[rustfmt::skip]
 pub type Kernel<T> = for<'a> fn(
     Slice<'a, T>, Slice<'a, T>, PtrMut<'a, T>, u32, u32, u32, [u64; 3], [u32; 3], u32, u32, PtrMut<'a, T>,
-    PtrMut<'a, u32>,
+    PtrMut<'a, u32>, u32, T, T, Ptr<'a, u8>, Ptr<'a, T>, Ptr<'a, T>, Ptr<'a, T>,
 ) -> Call<'a>;
 
 /// The part of a product that a block computes, with its kernels. [`Real::tiles`] lists them.

@@ -28,7 +28,6 @@
 //! left (earlier GPUs, F8E4M3 on others than 9.0, and views that do not start at a multiple of 16 bytes on 9.0) gets
 //! the right product slowly, without tensor cores.
 
-mod epilogue;
 mod factor;
 mod parts;
 mod problem;
@@ -45,7 +44,7 @@ use crate::error::{Error, Result};
 use crate::launch::Launch;
 use crate::matmul::{Batch, Sizes};
 use crate::ptx::library;
-pub use epilogue::{Activation, Epilogue};
+pub use crate::epilogue::{Activation, Epilogue};
 pub use factor::{Factor, JoinKernel, Kernel, Operand, WarpKernel, WarpKernels};
 use factor::{TILES, WARP_TILES};
 use kernels_gpu::tensor::mixed::ROW;
@@ -259,10 +258,7 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
         let [of_a, of_b, of_product] = self.spans;
         a.require(&self.device, of_a, "A")?;
         b.require(&self.device, of_b, "B")?;
-        let mut read = vec![a.span(), b.span()];
-        read.extend(epilogue.views().map(|view| view.span()));
-        read.extend(epilogue.addend.iter().map(|view| view.span()));
-        product.require_output(&self.device, of_product, &read)?;
+        product.require_output(&self.device, of_product, &epilogue.spans_with([a.span(), b.span()]))?;
         if !O::DTYPE.is_float() && !epilogue.is_identity() {
             return Err(Error::Argument("sums of i32 have no epilogue: ask for a product of f32 or bf16".to_owned()));
         }
@@ -276,8 +272,7 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
             }
         };
         if let Some(last) = launches.pop() {
-            let last = epilogue.views().fold(last, |launch, view| launch.using([view.reads()]));
-            launches.push(epilogue.addend.iter().fold(last, |launch, view| launch.using([view.reads()])));
+            launches.push(epilogue.read_by(last));
         }
         Ok(launches)
     }

@@ -1,16 +1,16 @@
 //! Products whose depth is divided, because their tiles would not fill the device: the sums of the parts, and the
 //! launch that adds them.
 
-use super::epilogue::Parameters;
 use super::factor::JoinKernel;
 use super::problem::Problem;
 use crate::backend::{Handle, Memory, Shape, View};
 use crate::element::Scalar;
+use crate::epilogue::Parameters;
 use crate::error::Result;
 use crate::launch::Launch;
 use crate::matmul::elements;
 use cuda_std::launch::{Ptr, PtrMut};
-use kernels_gpu::tensor::mixed::join::BLOCK;
+use kernels_gpu::tensor::mixed::{join::BLOCK, problem::WIDE};
 
 /// Most blocks that add sums; their threads then have several elements.
 const BLOCKS: u64 = 2048;
@@ -24,6 +24,11 @@ pub struct Parts<H: Handle> {
     /// A matrix of sums for each.
     pub sums: Memory<u32, H>,
     join: JoinKernel,
+}
+
+/// The epilogue of sums that are added later.
+pub fn of_sums<'a>() -> Parameters<'a> {
+    Parameters { how: WIDE, ..Parameters::of_sums() }
 }
 
 impl<H: Handle> Parts<H> {

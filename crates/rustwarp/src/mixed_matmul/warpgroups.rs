@@ -1,18 +1,18 @@
 //! Products by warpgroups, fed by tensor maps; without tensor cores, by each thread.
 
-use super::epilogue::Parameters;
 use super::factor::{Factor, Kernel, Operand, TILES};
-use super::parts::Parts;
+use super::parts::{self, Parts};
 use super::problem::Problem;
 use super::stored::{Copies, Request, Stored, map};
 use super::{Forced, has_warpgroups, tile};
 use crate::backend::{Handle, Shape, View};
 use crate::element::Scalar;
+use crate::epilogue::Parameters;
 use crate::error::Result;
 use crate::launch::{Launch, require_grid};
 use cuda_std::launch::{Call, Ptr, PtrMut};
 use cuda_std::memory::TensorMap;
-use kernels_gpu::tensor::mixed::epilogue::FINISHED;
+use kernels_gpu::epilogue::FINISHED;
 use kernels_gpu::tensor::mixed::problem::{A_ACROSS, A_SHARED, B_ACROSS, B_SHARED, BY_ELEMENTS, PLAIN};
 use kernels_gpu::tensor::mixed::product::BLOCK;
 use kernels_gpu::tensor::mixed::{COPY_ROWS, pad};
@@ -106,7 +106,7 @@ impl<H: Handle> Warpgroups<H> {
             Some(parts) => {
                 let (problem, address) = (parts.problem(&self.problem), parts.sums.address());
                 let map = product_map::<u32, H>(device, address, &problem, 0)?;
-                (problem, parts.part, address, parts.sums.writes(), Parameters::of_sums(), map)
+                (problem, parts.part, address, parts.sums.writes(), parts::of_sums(), map)
             }
             None => {
                 let map = product_map::<O, H>(device, product.address(), &self.problem, epilogue.how)?;

@@ -1,13 +1,13 @@
 //! Products by single warps, on every GPU from compute capability 8.0 on.
 
-use super::epilogue::Parameters;
 use super::factor::{Operand, WARP_TILES, WarpKernel};
-use super::parts::Parts;
+use super::parts::{self, Parts};
 use super::problem::Problem;
 use super::stored::{Copies, Place, Request, Stored};
 use super::{Forced, tile};
 use crate::backend::{DeviceInfo, Handle, Shape, View};
 use crate::element::Scalar;
+use crate::epilogue::Parameters;
 use crate::error::{Error, Result};
 use crate::launch::{Launch, require_grid};
 use crate::matmul::Sizes;
@@ -114,7 +114,7 @@ impl<H: Handle> Warps<H> {
     /// The matrices are there, and at `out` room for the products, or the sums of their parts.
     unsafe fn products<'a, T: Operand>(&self, [a, b]: [Place; 2], epilogue: Parameters<'a>, out: u64) -> Launch<'a> {
         let (epilogue, part, products) = match &self.parts {
-            Some(parts) => (Parameters::of_sums(), parts.part, parts.problem(&self.problem)),
+            Some(parts) => (parts::of_sums(), parts.part, parts.problem(&self.problem)),
             None => (epilogue, 0, self.problem),
         };
         let Problem { rows, columns, depth, steps: [.., out_step], pitches: [.., pitch], .. } = products;

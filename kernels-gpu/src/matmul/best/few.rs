@@ -7,9 +7,11 @@
 use super::{
     as_stored::{AsStored, K, THREADS, TOGETHER, X},
     engine::Engine,
-    finish::write,
+    layout::pitch,
     matrices::Matrices,
+    store::{Share, Target},
 };
+use crate::epilogue::Epilogue;
 use crate::matmul::{factor::Factor, outer::multiply_add};
 use crate::unroll::unroll;
 use cuda_std::{
@@ -33,18 +35,21 @@ pub const fn shared<T: Factor>() -> u32 {
 ///
 /// # Safety
 /// [`THREADS`] threads, one block per tile of each product, and [`shared`] bytes of shared memory; `a` and `b` have the
-/// matrices, and `c` has room for them.
+/// matrices, `c` has room for them, and the epilogue its vectors and matrices.
 #[inline(always)]
 pub unsafe fn few<T: Factor, const ALONG_A: bool, const ALONG_B: bool>(
     a: &[T],
     b: &[T],
     c: *mut T,
     matrices: Matrices,
+    how: u32,
+    epilogue: Epilogue<T>,
 ) {
     const {
         let [rows, columns] = Engine::<T>::LANES;
         assert!(OF_THREAD[0] * rows == X && OF_THREAD[1] * columns == X, "the warp has the whole tile");
         assert!(THREADS == 32 && K.is_multiple_of(TOGETHER), "a stage is made of runs");
+        assert!(STAGES * 2 * AsStored::<T, false>::ELEMENTS >= X * pitch(X), "the stages have room for the tile's sums");
     };
     let [m, n, _] = matrices.sizes;
     let (across, down) = (n.div_ceil(X as u32), m.div_ceil(X as u32));
@@ -54,7 +59,7 @@ pub unsafe fn few<T: Factor, const ALONG_A: bool, const ALONG_B: bool>(
     let own = [(tile / across.max(1)) as usize * X, (tile % across.max(1)) as usize * X];
     // SAFETY: there is a block for each tile of each product, so this product exists, and these are its factors.
     let [a, b] = unsafe { matrices.factors([a, b], number, [ALONG_A, ALONG_B]) };
-    let c = matrices.product(c, number);
+    let (c, epilogue) = (matrices.product(c, number), matrices.epilogue(epilogue, number));
 
     let tid = thread::thread_idx_x() as usize;
     let [row, column] = Engine::<T>::new(tid).place();
@@ -100,6 +105,9 @@ pub unsafe fn few<T: Factor, const ALONG_A: bool, const ALONG_B: bool>(
             first += K;
             reading = if reading == 0 { stage } else { 0 };
         }
-        write(c, matrices.pitches[2], [own, [a.x, b.x]], [own[0] + row, own[1] + column], neighbours, 0, &sums);
+        let own = own.map(|first| first as u32);
+        let target = Target { c, pitch: matrices.pitches[2], first: own, own, end: [m, n], how, epilogue };
+        let share = Share { at: [row, column], neighbours, has_sums: true };
+        target.store::<X, X, { OF_THREAD[0] }, { OF_THREAD[1] }, THREADS>(shared, 1, share, 0, &sums);
     }
 }

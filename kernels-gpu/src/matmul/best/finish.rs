@@ -1,8 +1,7 @@
 //! What follows the main loop: the sums of the slices of a block, and of the parts of a tile that several blocks
-//! compute, are added up, and written.
+//! compute, are added up.
 
-use super::engine::Engine;
-use crate::matmul::{factor::Factor, outer::place};
+use crate::matmul::factor::Factor;
 use crate::reduce::collective::Sharing;
 use crate::unroll::unroll;
 use cuda_std::{thread, warp};
@@ -176,92 +175,5 @@ unsafe fn add_row<T: Factor, const N: usize>(from: *const T, step: usize, sums: 
     unroll!(j < N => {
         // SAFETY: the caller upholds this function's contract.
         sums[j] = sums[j].add(unsafe { from.add(j * step).read() });
-    });
-}
-
-/// [`Factor::moved`] of a row.
-#[inline(always)]
-fn moved<T: Factor, const TN: usize>(sums: &[T; TN], nothing: u32) -> [T; TN] {
-    let mut others = *sums;
-    unroll!(j < TN => {
-        others[j] = sums[j].moved(nothing);
-    });
-    others
-}
-
-/// Writes a thread's sums, the first of which belongs to `row`, `column`, as far as they are inside the product and not
-/// before `own`. The thread has runs of this number of neighbouring rows and columns; rows start every `pitch`
-/// elements.
-///
-/// A store of 16 bytes takes neighbouring registers. If they were those of the main loop, up to half of its
-/// multiply-adds would read three registers of one bank, and wait for the third. They are others if
-/// `nothing`, which is 0, is not a constant (see [`Factor::moved`]).
-///
-/// # Safety
-/// No other thread writes these elements.
-#[inline(always)]
-pub unsafe fn write<T: Factor, const TM: usize, const TN: usize>(
-    c: *mut T,
-    pitch: u32,
-    [own, [rows, columns]]: [[usize; 2]; 2],
-    [row, column]: [usize; 2],
-    neighbours: [usize; 2],
-    nothing: u32,
-    sums: &[[T; TN]; TM],
-) {
-    let pitch = pitch as usize;
-    let whole = columns.is_multiple_of(T::WIDTH) && pitch.is_multiple_of(T::WIDTH);
-    let wide = neighbours[1] == T::WIDTH && whole && c.addr().is_multiple_of(16);
-    unroll!(i < TM => {
-        let sums = moved(&sums[i], nothing);
-        let row = place(row, Engine::<T>::LANES[0], neighbours[0], i);
-        if own[0] <= row && row < rows {
-            let to = c.wrapping_add(row * pitch);
-            if wide {
-                // SAFETY: the row is inside the product and starts on a boundary, as do tiles; the caller upholds the
-                // rest of the contract.
-                unsafe { store_runs(to, column, own[1], columns, &sums) };
-            } else {
-                // SAFETY: the row is inside the product; the caller upholds the rest of the contract.
-                unsafe { store_elements(to, column, neighbours[1], own[1], columns, &sums) };
-            }
-        }
-    });
-}
-
-/// Writes runs of 16 bytes to columns `first..end` of a row, whose ends are multiples of a run.
-///
-/// # Safety
-/// The row has `end` elements and starts on a 16-byte boundary; no other thread writes these columns.
-#[inline(always)]
-unsafe fn store_runs<T: Factor, const TN: usize>(row: *mut T, column: usize, first: usize, end: usize, sums: &[T; TN]) {
-    unroll!(run < TN / T::WIDTH => {
-        let column = place(column, Engine::<T>::LANES[1], T::WIDTH, run * T::WIDTH);
-        if first <= column && column < end {
-            // SAFETY: the run is inside the row.
-            unsafe { T::store_wide(row.add(column), sums, run * T::WIDTH) };
-        }
-    });
-}
-
-/// Writes elements to columns `first..end` of a row, in runs of this number of neighbours.
-///
-/// # Safety
-/// The row has `end` elements; no other thread writes these columns.
-#[inline(always)]
-unsafe fn store_elements<T: Factor, const TN: usize>(
-    row: *mut T,
-    column: usize,
-    neighbours: usize,
-    first: usize,
-    end: usize,
-    sums: &[T; TN],
-) {
-    unroll!(j < TN => {
-        let column = place(column, Engine::<T>::LANES[1], neighbours, j);
-        if first <= column && column < end {
-            // SAFETY: the element is inside the row.
-            unsafe { row.add(column).write(sums[j]) };
-        }
     });
 }

@@ -12,6 +12,14 @@ pub const fn pitch(columns: usize) -> usize {
     columns + 4
 }
 
+/// Elements of a block's shared memory: those of its stages, which are `depth` deep, and of f64 at least those of its
+/// tile's sums, so that their registers are free when they are finished (see `store`). With two parts, of which the
+/// second waits in registers, ptxas would spill in the main loop.
+pub const fn room<T>([rows, columns]: [usize; 2], depth: usize, stages: usize) -> usize {
+    let (ring, sums) = (stages * depth * (pitch(rows) + pitch(columns)), rows * pitch(columns));
+    if size_of::<T>() == 8 && sums > ring { sums } else { ring }
+}
+
 /// 16 bytes of `T`, or one element: what a copy moves.
 #[derive(Clone, Copy)]
 #[repr(C)]

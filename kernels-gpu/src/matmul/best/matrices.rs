@@ -1,5 +1,6 @@
 //! Where the matrices of a batch lie.
 
+use crate::epilogue::Epilogue;
 use crate::matmul::{factor::Factor, side::Side};
 use core::slice;
 
@@ -54,5 +55,14 @@ impl Matrices {
     #[inline(always)]
     pub fn product<T>(&self, c: *mut T, number: usize) -> *mut T {
         c.wrapping_add(number * self.steps[2] as usize)
+    }
+
+    /// The epilogue of product `number`, whose addend lies as the product does.
+    #[inline(always)]
+    pub fn epilogue<T>(&self, mut of_first: Epilogue<T>, number: usize) -> Epilogue<T> {
+        if !of_first.addend.is_null() {
+            of_first.addend = self.product(of_first.addend.cast_mut().cast::<T>(), number).cast_const().cast();
+        }
+        of_first
     }
 }

@@ -25,10 +25,10 @@
 //! (2010).
 
 use super::Factor;
+use crate::epilogue::Epilogue;
 use cuda_std::kernel;
 use finish::Division;
-use layout::least;
-pub use layout::pitch;
+use layout::{least, room};
 use matrices::Matrices;
 use product::product;
 
@@ -40,6 +40,7 @@ mod finish;
 mod layout;
 mod matrices;
 mod product;
+mod store;
 
 /// The idea in one line.
 pub const IDEA: &str =
@@ -88,7 +89,7 @@ macro_rules! tile {
         pub const $constant: Tile = Tile {
             rows: $bm,
             columns: $bn,
-            shared: ($stages * $bk * (pitch($bm) + pitch($bn)) * size_of::<$t>()) as u32,
+            shared: (room::<$t>([$bm, $bn], $bk, $stages) * size_of::<$t>()) as u32,
             any: $any,
             threads: $threads,
             slices: $slices,
@@ -98,14 +99,15 @@ macro_rules! tile {
 
         /// Multiplies matrices: for product `i` those from elements `i * steps` of `a` and `b`, to `c`. Their rows in
         /// memory start every `pitches` elements. A is turned on its way when it is not stored transposed, B when it
-        /// is.
+        /// is. With [`FINISHED`](crate::epilogue::FINISHED) in `how`, sums become what [`Epilogue`] says.
         ///
         /// # Safety
         /// A grid along x only. Every product's A has `m * k` elements in `a`, its B `k * n` in `b`, and `c` room for
         /// its `m * n`, which overlap neither those of other products nor `a` and `b`; the tile's threads and shared
         /// memory; one block for each of the first `whole` tiles of all products, and one per part of `depth` of each
         /// other tile; with several parts, room in `sums` for each, and a ticket per tile that has them, which is 0 and
-        /// stays so.
+        /// stays so; the addends lie as the products do, which overlap them exactly or not at all, and the other
+        /// pointers of the epilogue are null or have their elements.
         #[cfg_attr(
             target_feature = "sm_90",
             kernel($(max_registers($most),)? for T in [$t], for TURN_A in [false, true], for TURN_B in [false, true])
@@ -127,13 +129,21 @@ macro_rules! tile {
             whole: u32,
             sums: *mut T,
             tickets: *mut u32,
+            how: u32,
+            alpha: T,
+            beta: T,
+            addend: *const u8,
+            row_scales: *const T,
+            column_scales: *const T,
+            bias: *const T,
         ) {
             let matrices = Matrices { sizes: [m, n, k], steps, pitches };
             let parts = Division { depth, whole, sums, tickets };
+            let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
             // SAFETY: the caller upholds this function's contract.
             unsafe {
                 product::<T, $bm, $bn, $bk, $tm, $tn, $stages, $slices, $threads, $w, $any, TURN_A, TURN_B>(
-                    a, b, c, matrices, parts,
+                    a, b, c, matrices, parts, how, epilogue,
                 )
             };
         }
@@ -145,11 +155,11 @@ tile! {
 }
 tile! {
     /// The f32 kernel for smaller products.
-    matmul_best_small SMALL f32: 128 64 32, 8 8, 3 2 256, 4 true
+    matmul_best_small SMALL f32: 128 64 32, 8 8, 3 2 256, 4 true, max_registers 126
 }
 tile! {
     /// The f32 kernel for products with few such tiles, and for devices with little shared memory.
-    matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4 256, 4 false, max_registers 124
+    matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4 256, 4 false, max_registers 126
 }
 tile! {
     /// The f32 kernel for products that have fewer of the tiles above than the device has multiprocessors: each warp
@@ -223,8 +233,16 @@ pub unsafe fn matmul_best_single<T: Factor, const ALONG_A: bool, const ALONG_B: 
     _whole: u32,
     _sums: *mut T,
     _tickets: *mut u32,
+    how: u32,
+    alpha: T,
+    beta: T,
+    addend: *const u8,
+    row_scales: *const T,
+    column_scales: *const T,
+    bias: *const T,
 ) {
     let matrices = Matrices { sizes: [m, n, k], steps, pitches };
+    let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
     // SAFETY: the caller upholds this function's contract.
-    unsafe { few::few::<T, ALONG_A, ALONG_B>(a, b, c, matrices) };
+    unsafe { few::few::<T, ALONG_A, ALONG_B>(a, b, c, matrices, how, epilogue) };
 }

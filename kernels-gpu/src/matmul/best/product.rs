@@ -4,10 +4,12 @@
 use super::{
     engine::Engine,
     feed::Feed,
-    finish::{Division, join, write},
-    layout::{SINCE_SM_90, kept, least, pitch, raster},
+    finish::{Division, join},
+    layout::{SINCE_SM_90, kept, least, pitch, raster, room},
     matrices::Matrices,
+    store::{Share, Target, parts as parts_of_tile},
 };
+use crate::epilogue::Epilogue;
 use crate::matmul::factor::Factor;
 use crate::unroll::unroll;
 use cuda_std::{
@@ -56,6 +58,8 @@ pub unsafe fn product<
     c: *mut T,
     matrices: Matrices,
     division: Division<T>,
+    how: u32,
+    epilogue: Epilogue<T>,
 ) {
     const {
         assert!(BM / TM * (BN / TN) * SLICES == THREADS, "every thread has a part of the tile");
@@ -72,6 +76,8 @@ pub unsafe fn product<
             STAGES * BK * (BM + BN) >= SLICES / 2 * BM * BN,
             "the ring has room for the sums of half of the slices"
         );
+        let rows = BM / parts_of_tile([BM, BN], room::<T>([BM, BN], BK, STAGES));
+        assert!(rows.is_multiple_of(Engine::<T>::LANES[0] * TM), "a warp's rows are in one part");
     };
     let [m, n, k] = matrices.sizes;
     let (across, down) = (n.div_ceil(BN as u32), m.div_ceil(BM as u32));
@@ -84,13 +90,16 @@ pub unsafe fn product<
     let [a, b] = unsafe { matrices.factors([a, b], number, [TURN_A, TURN_B]) };
     let depth = parts.depth as usize;
     let first = parts.sharing.piece as usize * depth;
-    let (a, b, c) = (a.part(first, depth), b.part(first, depth), matrices.product(c, number));
+    let (a, b) = (a.part(first, depth), b.part(first, depth));
     let tid = thread::thread_idx_x() as usize;
     let [down, across] = raster((parts.tile % tiles) as usize, down as usize, across as usize);
     let own = [down * BM, across * BN];
     // A tile that would extend beyond the product is moved inside, where no bounds tests are needed; elements that two
     // tiles compute are written by one of them.
-    let first = [own[0].min(a.x.saturating_sub(BM)), own[1].min(b.x.saturating_sub(BN))];
+    let inside = |[row, column]: [usize; 2]| {
+        [row.min((m as usize).saturating_sub(BM)), column.min((n as usize).saturating_sub(BN))]
+    };
+    let first = inside(own);
 
     let (slice, tid_in_slice) = (tid / (THREADS / SLICES), tid % (THREADS / SLICES));
     let (warp, engine) = (tid_in_slice / 32, Engine::<T>::new(tid % 32));
@@ -100,10 +109,10 @@ pub unsafe fn product<
 
     let shared = dynamic_shared_mem::<T>();
     let least = const { least([BM as u32, BN as u32], THREADS) };
-    let inside = a.x >= least[TURN_A as usize][0] as usize && b.x >= least[TURN_B as usize][1] as usize && a.k > 0;
+    let pipelined = a.x >= least[TURN_A as usize][0] as usize && b.x >= least[TURN_B as usize][1] as usize && a.k > 0;
     let wide = (TURN_A || a.is_wide()) && (TURN_B || b.is_wide());
     let mut sums = [[T::ZERO; TN]; TM];
-    // SAFETY: the thread's part is inside the tile; the tiles are inside the factors where `inside` says so, and runs
+    // SAFETY: the thread's part is inside the tile; the tiles are inside the factors where `pipelined` says so, and runs
     // of `W` elements on boundaries where `wide` says so. Both are the same for the whole block, all of which reaches
     // `kept`.
     unsafe {
@@ -112,13 +121,13 @@ pub unsafe fn product<
         let read_b = slice * (BK / SLICES) * pitch(BN) + column + engine.first_of_b(pitch(BN));
         let (read_a, read_b) = (shared.add(kept(read_a as u32) as usize), tile_b.add(kept(read_b as u32) as usize));
         let (to_a, to_b) = (SharedAddress::of(shared), SharedAddress::of(tile_b));
-        if inside && wide {
+        if pipelined && wide {
             let feed_a = Feed::<T, BM, BK, W, THREADS, TURN_A>::new(&a, first[0], tid, to_a);
             let feed_b = Feed::<T, BN, BK, W, THREADS, TURN_B>::new(&b, first[1], tid, to_b);
             pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, THREADS, W, TURN_A, TURN_B>(
                 feed_a, feed_b, a.k, read_a, read_b, &mut sums,
             );
-        } else if inside && (wide || ANY) {
+        } else if pipelined && (wide || ANY) {
             let feed_a = Feed::<T, BM, BK, 1, THREADS, TURN_A>::new(&a, first[0], tid, to_a);
             let feed_b = Feed::<T, BN, BK, 1, THREADS, TURN_B>::new(&b, first[1], tid, to_b);
             pipeline::<T, BM, BN, BK, TM, TN, STAGES, SLICES, THREADS, 1, TURN_A, TURN_B>(
@@ -145,30 +154,31 @@ pub unsafe fn product<
         if SLICES > 1 {
             join::<T, TM, TN, SLICES, THREADS>(shared, slice, tid_in_slice, &mut sums);
         }
-        let at = engine.first_sum([first[0] + row, first[1] + column]);
         // Not for tensor cores, which read pairs of registers, nor for the tile of two slices if both factors are
         // turned, which has too few registers: ptxas would load just before it multiplies.
         let has_other_registers = SINCE_SM_90 && !T::TENSOR && !(SLICES == 2 && TURN_A && TURN_B);
         // 0 in a grid along x.
         let nothing = if has_other_registers { thread::block_idx_y() } else { 0 };
-        let (bounds, neighbours) = ([own, [a.x, b.x]], [Engine::<T>::ROWS, T::WIDTH]);
-        let write_sums = |sums: &[[T; TN]; TM]| {
-            if slice == 0 {
-                write::<T, TM, TN>(c, matrices.pitches[2], bounds, at, neighbours, nothing, sums);
-            }
-        };
-        // Two calls, so that the sums of parts are other values than those of the main loop: where both meet, ptxas
-        // gives the main loop registers of the same banks, and it takes 7 % longer (f32, 128x64). Tensor cores read
-        // pairs of registers, and are 3 % faster with one call.
-        if !T::TENSOR && parts.sharing.pieces == 1 {
-            return write_sums(&sums);
+        let (c, epilogue) = (matrices.product(c, number), matrices.epilogue(epilogue, number));
+        // From two registers that last, instead of four.
+        let own = own.map(|at| kept(at as u32));
+        let first = inside(own.map(|at| at as usize)).map(|at| at as u32);
+        let target = Target { c, pitch: matrices.pitches[2], first, own, end: [m, n], how, epilogue };
+        let (at, neighbours) = (engine.first_sum([row, column]), [Engine::<T>::ROWS, T::WIDTH]);
+        let share = Share { at, neighbours, has_sums: slice == 0 };
+        // Here, so that the sums of parts are other values than those of the main loop: where both meet, ptxas gives the
+        // main loop registers of the same banks, and it takes 7 % longer (f32, 128x64). Tensor cores read pairs of
+        // registers, and are 3 % faster without.
+        if parts.sharing.pieces == 1 && target.takes_runs(share) {
+            return target.store_runs(share, nothing, &sums);
         }
         if parts.sharing.pieces > 1 {
             let all = parts.add_up::<TM, TN, SLICES, THREADS>(shared, slice, tid_in_slice, &sums);
             let Some(all) = all else { return };
             sums = all;
         }
-        write_sums(&sums);
+        let of_tile = const { parts_of_tile([BM, BN], room::<T>([BM, BN], BK, STAGES)) };
+        target.store::<BM, BN, TM, TN, THREADS>(shared, of_tile, share, nothing, &sums);
     }
 }
 

@@ -1,9 +1,9 @@
 //! What a launch computes: matrices, sizes, bits, and the order of tiles.
 
 use super::accumulator::{Accumulator, Sum};
-use super::epilogue::{Epilogue, FINISHED, WIDE};
 use super::precision::Precision;
 use super::ring::ROWS;
+use crate::epilogue::{Column, Epilogue, FINISHED};
 use core::ops::Range;
 use cuda_std::memory::TensorMap;
 
@@ -12,6 +12,9 @@ pub const PLAIN: u32 = 1;
 
 /// Bit of `how`: C cannot be stored by its map.
 pub const BY_ELEMENTS: u32 = 2;
+
+/// Bit of `how`: sums are stored with 32 bits.
+pub const WIDE: u32 = 4;
 
 /// Bit of `how`: on GPUs without tensor maps or with [`PLAIN`], the first factor is stored transposed.
 pub const A_ACROSS: u32 = 64;
@@ -95,7 +98,7 @@ pub struct Product {
     /// How it is computed and stored.
     pub how: u32,
     /// What becomes of the sums.
-    pub epilogue: Epilogue,
+    pub epilogue: Epilogue<f32>,
 }
 
 impl Problem {
@@ -149,6 +152,27 @@ impl Product {
         row as usize * self.pitch as usize + column as usize
     }
 
+    /// What becomes of the sum of element `index`, of a row with this factor.
+    ///
+    /// # Safety
+    /// The element is one of the product's.
+    #[inline(always)]
+    pub unsafe fn finished<P: Precision>(&self, sum: P::Sum, row: f32, column: Column<f32>, index: usize) -> f32 {
+        let addend = self.epilogue.addend;
+        let addend = if addend.is_null() {
+            0.0
+        } else if self.how & WIDE != 0 {
+            // SAFETY: the caller upholds this function's contract.
+            unsafe { *addend.cast::<f32>().add(index) }
+        } else {
+            // SAFETY: the same.
+            P::unpack(unsafe { *addend.cast::<u16>().add(index) })
+        };
+        let mut result = [sum.float()];
+        self.epilogue.finish(&mut result, &[row], &[column], &[addend], self.how);
+        result[0]
+    }
+
     /// Finishes and writes the sum of the element in this row and column.
     ///
     /// # Safety
@@ -160,8 +184,8 @@ impl Product {
         // SAFETY: the caller upholds this function's contract.
         unsafe {
             if self.how & FINISHED != 0 {
-                let (scale, column) = (self.epilogue.row(row), self.epilogue.column(column));
-                number = self.epilogue.finish::<P>(sum, scale, column, index, self.how);
+                let [of_column] = self.epilogue.columns(column as usize, self.n as usize);
+                number = self.finished::<P>(sum, self.epilogue.row(row as usize), of_column, index);
                 bits = number.to_bits();
             }
             if self.how & WIDE != 0 {

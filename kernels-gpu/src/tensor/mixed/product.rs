@@ -9,7 +9,7 @@
 //! - Tiles that are computed at the same time lie close together, so that their factors are found in the L2 cache.
 
 use super::accumulator::{Accumulator, Sum};
-use super::epilogue::{Epilogue, FINISHED};
+use crate::epilogue::{Epilogue, FINISHED};
 use super::precision::{Bf16, E4m3, F16, Multiply, Precision, S8, Tf32};
 use super::problem::{self, A_ACROSS, B_ACROSS, BY_ELEMENTS, Batch, Item, PLAIN, Problem, Product};
 use super::ring::{ROW, ROWS, Ring, WARPGROUPS, lines, shared};
@@ -57,7 +57,7 @@ macro_rules! kernels {
         /// lies along the depth has a box of all its rows in a tile ([`lines`] of 128 of A, of the tile's columns of
         /// B), another boxes of 64 rows. `a` and `b`, which `how` = [`PLAIN`] takes instead, are the matrices; A, B and
         /// C with its addend each lie `steps` elements apart, and their rows in memory `pitches`. C has the type of the
-        /// factors, or f32 with [`WIDE`](super::epilogue::WIDE).
+        /// factors, or f32 with [`WIDE`](super::problem::WIDE).
         ///
         /// With [`FINISHED`] the sums become `alpha * row_scales[i] * column_scales[j] * sum + beta * addend[i][j] +
         /// bias[j]`, where null pointers stand for parameters that change nothing.
@@ -103,7 +103,7 @@ macro_rules! kernels {
 
         /// Multiplies pairs of matrices of `P`, `m` by `k` and `k` by `n`, the second stored transposed; with
         /// [`PLAIN`], both as `how` says. C is f32, of bytes i32; of floats of 8 bits it is bf16 without
-        /// [`WIDE`](super::epilogue::WIDE), and with [`FINISHED`] of bytes, too.
+        /// [`WIDE`](super::problem::WIDE), and with [`FINISHED`] of bytes, too.
         ///
         /// # Safety
         #[doc = concat!("That of [`", stringify!($half), "`].")]

@@ -1,10 +1,10 @@
 //! How the product leaves the registers: through boxes in shared memory.
 
 use super::accumulator::{Accumulator, Sum};
-use super::epilogue::{FINISHED, WIDE};
 use super::precision::Precision;
-use super::problem::{BY_ELEMENTS, Problem, Product};
+use super::problem::{BY_ELEMENTS, Problem, Product, WIDE};
 use super::ring::{COPIES, COPY_ROWS, ROW, Ring};
+use crate::epilogue::FINISHED;
 use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, fence_copies, wait_copies_read};
 use cuda_std::prelude::*;
@@ -176,16 +176,13 @@ pub unsafe fn copy_elements(product: &Product, room: SharedAddress, [column, fir
 /// The whole warp calls it; the box is there, of 32 bits, and there is room for the product.
 #[inline(always)]
 pub unsafe fn finish<P: Precision>(product: &Product, room: SharedAddress, [column, first]: [u32; 2], lane: u32) {
-    let Product { epilogue, m, n, how, .. } = product;
+    let Product { epilogue, m, n, .. } = product;
     let (within, column) = (lane % 16, column + lane % 16 * 2);
     let (there, second) = (column < *n, column + 1 < *n);
     // Pairs can be stored at once if all of them start at even elements.
     let pairs = (n | product.pitch).is_multiple_of(2) && product.out.addr().is_multiple_of(8);
-    // SAFETY: the columns are the product's; where there is none, its neighbour's parameters are not used.
-    let columns = unsafe {
-        let last = n.wrapping_sub(1);
-        [epilogue.column(column.min(last)), epilogue.column((column + 1).min(last))]
-    };
+    // SAFETY: the product has `n` columns.
+    let columns: [_; 2] = unsafe { epilogue.columns(column as usize, *n as usize) };
     let mut i = lane / 16;
     while i < COPY_ROWS {
         let row = first + i;
@@ -195,9 +192,9 @@ pub unsafe fn finish<P: Precision>(product: &Product, room: SharedAddress, [colu
             unsafe {
                 let place = (within / 2) ^ (i % 8);
                 let sums: [P::Sum; 2] = room.add(i * ROW + place * 16 + within % 2 * 8).load();
-                let scale = epilogue.row(row);
-                let low = epilogue.finish::<P>(sums[0], scale, columns[0], index, *how);
-                let high = if second { epilogue.finish::<P>(sums[1], scale, columns[1], index + 1, *how) } else { 0.0 };
+                let scale = epilogue.row(row as usize);
+                let low = product.finished::<P>(sums[0], scale, columns[0], index);
+                let high = if second { product.finished::<P>(sums[1], scale, columns[1], index + 1) } else { 0.0 };
                 write_pair::<P>(product, index, [low, high], [pairs, second]);
             }
         }

@@ -11,7 +11,7 @@ use super::plan::Plan;
 use super::settings::{Choice, Setting};
 use super::{Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::error::{Error, Result};
-use kernels_gpu::matmul::{A_TRANSPOSED, B_TRANSPOSED, scaled};
+use kernels_gpu::matmul::{A_TRANSPOSED, B_TRANSPOSED};
 pub(crate) use products::{Products, TRANSPOSE_A, TRANSPOSE_B, problem_of};
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::Dtype;
@@ -128,8 +128,7 @@ impl<T: Real + Nothing> Ladder for Matmul<T> {
             Planned::Here(kernel) => vec![Entry::of(kernel.launcher)],
             Planned::ByLibrary => {
                 let products = T::tiles();
-                let products = products.iter().flat_map(|tile| tile.kernels()).map(Entry::of);
-                products.chain([Entry::of(scaled::matmul_scaled::<T>)]).collect()
+                products.iter().flat_map(|tile| tile.kernels()).map(Entry::of).collect()
             }
         }
     }

@@ -2,9 +2,12 @@
 
 use crate::backend::{Handle, View};
 use crate::device::Device;
+use crate::element::Scalar;
 use crate::error::Result;
+use crate::launch::Launch;
 use cuda_std::launch::Ptr;
-use kernels_gpu::tensor::mixed::epilogue::{FINISHED, GELU, RELU, WIDE};
+use kernels_gpu::epilogue::{FINISHED, GELU, RELU, Real};
+use std::ops::Range;
 
 /// A function of each result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,7 +19,7 @@ pub enum Activation {
     /// `max(x, 0)`; NaN stays.
     Relu,
     /// Gaussian error linear unit, `x / 2 * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`, within `3e-6 * (1 + |x|)` of
-    /// it: the approximation that PyTorch calls `tanh`, and cuBLASLt's.
+    /// it, of f64 within `4e-15 * (1 + |x|)`: the approximation that PyTorch calls `tanh`, and cuBLASLt's.
     Gelu,
 }
 
@@ -26,32 +29,32 @@ pub enum Activation {
 /// c[i][j] = activation(alpha * row_scales[i] * column_scales[j] * sum[i][j] + beta * addend[i][j] + bias[j])
 /// ```
 ///
-/// computed in f32, each operation rounded, with one rounding to the type of the product.
-pub struct Epilogue<'a, O, H: Handle = Device> {
+/// computed in `S`, each operation rounded, with one rounding to the type of the product.
+pub struct Epilogue<'a, O, H: Handle = Device, S = f32> {
     /// Factor of all sums.
-    pub alpha: f32,
+    pub alpha: S,
     /// Factor of the addend; 0 for none.
-    pub beta: f32,
+    pub beta: S,
     /// A matrix of the product's size and leading dimension; `None` stands for the product's memory with its old
     /// contents. Products of a batch have matrices at the same distances as the products; they share the other
     /// parameters.
     pub addend: Option<View<'a, O, H>>,
     /// A factor for each of the `m` rows.
-    pub row_scales: Option<View<'a, f32, H>>,
+    pub row_scales: Option<View<'a, S, H>>,
     /// A factor for each of the `n` columns.
-    pub column_scales: Option<View<'a, f32, H>>,
+    pub column_scales: Option<View<'a, S, H>>,
     /// A summand for each of the `n` columns.
-    pub bias: Option<View<'a, f32, H>>,
+    pub bias: Option<View<'a, S, H>>,
     /// What is applied last.
     pub activation: Activation,
 }
 
-impl<O, H: Handle> Default for Epilogue<'_, O, H> {
+impl<O, H: Handle, S: Real> Default for Epilogue<'_, O, H, S> {
     /// The sums themselves.
     fn default() -> Self {
         Self {
-            alpha: 1.0,
-            beta: 0.0,
+            alpha: S::ONE,
+            beta: S::ZERO,
             addend: None,
             row_scales: None,
             column_scales: None,
@@ -61,39 +64,40 @@ impl<O, H: Handle> Default for Epilogue<'_, O, H> {
     }
 }
 
-impl<O, H: Handle> Clone for Epilogue<'_, O, H> {
+impl<O, H: Handle, S: Copy> Clone for Epilogue<'_, O, H, S> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<O, H: Handle> Copy for Epilogue<'_, O, H> {}
+impl<O, H: Handle, S: Copy> Copy for Epilogue<'_, O, H, S> {}
 
 /// An epilogue's parameters for the kernels.
 #[derive(Clone, Copy)]
-pub struct Parameters<'a> {
+pub(crate) struct Parameters<'a, S = f32> {
+    /// Bits of `kernels_gpu::epilogue`.
     pub how: u32,
-    pub alpha: f32,
-    pub beta: f32,
+    pub alpha: S,
+    pub beta: S,
     pub addend: Ptr<'a, u8>,
     /// Scales of the rows, scales of the columns, bias.
-    pub vectors: [Ptr<'a, f32>; 3],
+    pub vectors: [Ptr<'a, S>; 3],
 }
 
-impl Parameters<'_> {
+impl<S: Real> Parameters<'_, S> {
     /// Those of sums that are stored as they are.
     pub fn of_sums() -> Self {
         // SAFETY: kernels do not read from null.
         let (addend, vectors) = unsafe { (Ptr::new(0), [Ptr::new(0); 3]) };
-        Self { how: WIDE, alpha: 1.0, beta: 0.0, addend, vectors }
+        Self { how: 0, alpha: S::ONE, beta: S::ZERO, addend, vectors }
     }
 }
 
-impl<'a, O, H: Handle> Epilogue<'a, O, H> {
+impl<'a, O, H: Handle, S: Scalar + Real> Epilogue<'a, O, H, S> {
     /// Whether the product's elements are the sums.
-    pub(super) fn is_identity(&self) -> bool {
+    pub(crate) fn is_identity(&self) -> bool {
         let Self { alpha, beta, row_scales, column_scales, bias, activation, .. } = self;
         let vectors = [row_scales, column_scales, bias].into_iter().any(Option::is_some);
-        *alpha == 1.0 && *beta == 0.0 && !vectors && *activation == Activation::Identity
+        *alpha == S::ONE && *beta == S::ZERO && !vectors && *activation == Activation::Identity
     }
 
     /// Checks the lengths, of which the addend has the product's, and returns the kernels' parameters.
@@ -101,7 +105,7 @@ impl<'a, O, H: Handle> Epilogue<'a, O, H> {
     /// # Errors
     /// [`Error::Mismatch`](crate::Error::Mismatch) for a wrong length,
     /// [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
-    pub(super) fn parameters(&self, product: &View<'a, O, H>, [m, n]: [usize; 2]) -> Result<Parameters<'a>> {
+    pub(crate) fn parameters(&self, product: &View<'a, O, H>, [m, n]: [usize; 2]) -> Result<Parameters<'a, S>> {
         let device = product.device();
         let activation = match self.activation {
             Activation::Identity => 0,
@@ -112,8 +116,8 @@ impl<'a, O, H: Handle> Epilogue<'a, O, H> {
             addend.require(device, product.len(), "the addend")?;
         }
         let added = self.addend.as_ref().unwrap_or(product).address();
-        let addend = if self.beta == 0.0 { 0 } else { added };
-        let vector = |vector: &Option<View<'a, f32, H>>, len: usize, name: &'static str| -> Result<Ptr<'a, f32>> {
+        let addend = if self.beta == S::ZERO { 0 } else { added };
+        let vector = |vector: &Option<View<'a, S, H>>, len: usize, name: &'static str| -> Result<Ptr<'a, S>> {
             if let Some(vector) = vector {
                 vector.require(device, len, name)?;
             }
@@ -134,8 +138,19 @@ impl<'a, O, H: Handle> Epilogue<'a, O, H> {
         })
     }
 
-    /// The memory that the epilogue reads.
-    pub(super) fn views(&self) -> impl Iterator<Item = View<'a, f32, H>> {
+    /// The memory that the epilogue reads besides the factors'.
+    pub(crate) fn spans_with(&self, factors: [Range<u64>; 2]) -> Vec<Range<u64>> {
+        let vectors = self.vectors().map(|view| view.span());
+        factors.into_iter().chain(vectors).chain(self.addend.iter().map(|view| view.span())).collect()
+    }
+
+    /// The launch, which reads the epilogue's memory.
+    pub(crate) fn read_by(&self, launch: Launch<'a>) -> Launch<'a> {
+        let launch = self.vectors().fold(launch, |launch, view| launch.using([view.reads()]));
+        self.addend.iter().fold(launch, |launch, view| launch.using([view.reads()]))
+    }
+
+    fn vectors(&self) -> impl Iterator<Item = View<'a, S, H>> {
         [self.row_scales, self.column_scales, self.bias].into_iter().flatten()
     }
 }
