@@ -137,8 +137,8 @@ impl<S: Real> Epilogue<S> {
         columns
     }
 
-    /// Makes sums results: `activation(row * column.scale * sum + beta * addend + column.bias)`; addends are not used if
-    /// there are none.
+    /// Makes sums results: `activation(row * column.scale * sum + beta * addend + column.bias)`; addends are not used
+    /// if there are none.
     #[inline(always)]
     pub fn finish<const N: usize>(
         &self,

@@ -201,8 +201,8 @@ impl<H: Handle> Plan<H> {
             column_scales,
             bias,
         );
-        // SAFETY: the matrices and their slices have the plan's sizes and the epilogue its lengths, the launches before write the slices, and block,
-        // shared memory and grid are the kernel's.
+        // SAFETY: the matrices and their slices have the plan's sizes and the epilogue its lengths, the launches before
+        // write the slices, and block, shared memory and grid are the kernel's.
         let launch = unsafe { Launch::new(call, self.shape) };
         let scratch = [sliced_a.slices.reads(), sliced_b.slices.reads()];
         let scales = [sliced_a.scales.reads(), sliced_b.scales.reads()];

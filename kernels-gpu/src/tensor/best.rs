@@ -14,8 +14,8 @@
 //! Sources: those of the [family](super); NVIDIA's "Parallel Thread Execution" (wgmma, mbarrier, bulk copies).
 
 use super::problem::Problem;
+use super::ring::{A_STAGE, B_STAGE, Ring, SCALES, STAGE, STAGES, SUMS, WARPGROUPS};
 use super::store::Output;
-use super::ring::{A_STAGE, B_STAGE, Ring, SCALES, STAGE, STAGES, WARPGROUPS};
 use super::{DEPTH, PIECE};
 use crate::epilogue::Epilogue;
 use crate::position::Position;
@@ -34,9 +34,6 @@ pub const IDEA: &str =
 
 /// Threads per block.
 pub const BLOCK: u32 = (WARPGROUPS + 1) * 128;
-
-/// Registers of a thread's sums.
-pub const SUMS: usize = 96;
 
 /// Multiplies two matrices of f32, `m` by `k` and `k` by `n`, with their slices and scales (of
 /// [`tensor_slices`](super::slices::tensor_slices), for tiles of [`ROWS`] and [`COLUMNS`], A's lines padded to whole

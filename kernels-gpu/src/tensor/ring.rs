@@ -20,6 +20,9 @@ pub const CLUSTER: u32 = 2;
 /// Warpgroups that multiply.
 pub const WARPGROUPS: u32 = 2;
 
+/// Registers of a thread's sums.
+pub const SUMS: usize = 96;
+
 /// Bytes of a tile of A's slices.
 pub const A_STAGE: u32 = ROWS * ROW;
 

@@ -1,7 +1,7 @@
 //! How a thread's sums become elements of the product.
 
-use super::best::SUMS;
 use super::problem::Problem;
+use super::ring::SUMS;
 use crate::epilogue::{Epilogue, FINISHED};
 use crate::unroll::unroll;
 use cuda_std::misc::opaque;
@@ -106,7 +106,8 @@ impl Output {
         }
     }
 
-    /// Whether two neighbours, the first of which is in an even column, lie on a boundary in the product and the addend.
+    /// Whether two neighbours, the first of which is in an even column, lie on a boundary in the product and the
+    /// addend.
     #[inline(always)]
     fn pairs(self, problem: &Problem<'_>) -> bool {
         let even = (problem.n | problem.pitches[2]).is_multiple_of(2);

@@ -1,7 +1,7 @@
 //! Matrix product: `c[i][j] = sum over k of a[i][k] * b[k][j]`, row-major, of any sizes; A and B also stored
 //! transposed, and any of the three as parts of larger matrices. A [`Batch`] of products of one size is one launch.
-//! [`gemm()`] scales products and adds them to matrices, [`Plan::launch_with`] finishes them as an [`Epilogue`] says; both
-//! in the same launch.
+//! [`gemm()`] scales products and adds them to matrices, [`Plan::launch_with`] finishes them as an [`Epilogue`] says;
+//! both in the same launch.
 //!
 //! - *Error bound*: `K * epsilon * sum of |a| |b|`. A product without terms (`K = 0`) is 0.
 //! - *Determinism*: the same bits on every run on devices for which the same tile, parts and number of whole tiles are
@@ -19,11 +19,11 @@ mod tile;
 use crate::backend::{Handle, Memory, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
+pub use crate::epilogue::Activation;
 use crate::epilogue::{self, Parameters};
 use crate::error::{Error, Result};
 use crate::launch::{Launch, require_grid};
 use crate::ptx::library;
-pub use crate::epilogue::Activation;
 pub use batch::Batch;
 use choice::Division;
 pub use gemm::gemm;

@@ -4,11 +4,11 @@ use super::tile::Tile;
 use crate::element::Scalar;
 use cuda_std::launch::{Call, Ptr, PtrMut};
 use cuda_std::memory::TensorMap;
+use kernels_gpu::epilogue::FINISHED;
 use kernels_gpu::mma::best as warps;
 use kernels_gpu::mma::join::mma_join;
-use kernels_gpu::epilogue::FINISHED;
-use kernels_gpu::tensor::mixed::problem::WIDE;
 use kernels_gpu::tensor::mixed::join::tensor_join;
+use kernels_gpu::tensor::mixed::problem::WIDE;
 use kernels_gpu::tensor::mixed::product;
 use kernels_gpu::tensor::mixed::{Bf16, E4m3, F16, S8, Tf32};
 

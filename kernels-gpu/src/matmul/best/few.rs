@@ -49,7 +49,10 @@ pub unsafe fn few<T: Factor, const ALONG_A: bool, const ALONG_B: bool>(
         let [rows, columns] = Engine::<T>::LANES;
         assert!(OF_THREAD[0] * rows == X && OF_THREAD[1] * columns == X, "the warp has the whole tile");
         assert!(THREADS == 32 && K.is_multiple_of(TOGETHER), "a stage is made of runs");
-        assert!(STAGES * 2 * AsStored::<T, false>::ELEMENTS >= X * pitch(X), "the stages have room for the tile's sums");
+        assert!(
+            STAGES * 2 * AsStored::<T, false>::ELEMENTS >= X * pitch(X),
+            "the stages have room for the tile's sums"
+        );
     };
     let [m, n, _] = matrices.sizes;
     let (across, down) = (n.div_ceil(X as u32), m.div_ceil(X as u32));

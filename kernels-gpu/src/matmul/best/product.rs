@@ -112,8 +112,9 @@ pub unsafe fn product<
     let pipelined = a.x >= least[TURN_A as usize][0] as usize && b.x >= least[TURN_B as usize][1] as usize && a.k > 0;
     let wide = (TURN_A || a.is_wide()) && (TURN_B || b.is_wide());
     let mut sums = [[T::ZERO; TN]; TM];
-    // SAFETY: the thread's part is inside the tile; the tiles are inside the factors where `pipelined` says so, and runs
-    // of `W` elements on boundaries where `wide` says so. Both are the same for the whole block, all of which reaches
+    // SAFETY: the thread's part is inside the tile; the tiles are inside the factors where `pipelined` says so, and
+    // runs of `W` elements on boundaries where `wide` says so. Both are the same for the whole block, all of which
+    // reaches
     // `kept`.
     unsafe {
         let tile_b = shared.add(BK * pitch(BM));
@@ -166,10 +167,10 @@ pub unsafe fn product<
         let target = Target { c, pitch: matrices.pitches[2], first, own, end: [m, n], how, epilogue };
         let (at, neighbours) = (engine.first_sum([row, column]), [Engine::<T>::ROWS, T::WIDTH]);
         let share = Share { at, neighbours, has_sums: slice == 0 };
-        // Here, so that the sums of parts are other values than those of the main loop: where both meet, ptxas gives the
-        // main loop registers of the same banks, and it takes 7 % longer (f32, 128x64). Tensor cores read pairs of
+        // Here, so that the sums of parts are other values than those of the main loop: where both meet, ptxas gives
+        // the main loop registers of the same banks, and it takes 7 % longer (f32, 128x64). Tensor cores read pairs of
         // registers, and are 3 % faster without.
-        if parts.sharing.pieces == 1 && target.takes_runs(share) {
+        if !T::TENSOR && parts.sharing.pieces == 1 && target.takes_runs(share) {
             return target.store_runs(share, nothing, &sums);
         }
         if parts.sharing.pieces > 1 {

@@ -1,6 +1,6 @@
 //! How a tile's sums become elements of the product. Those that are stored as they are, in whole runs of 16 bytes,
-//! leave from the registers. All others go through shared memory, by one loop for whatever becomes of them: neighbouring
-//! threads then store neighbouring elements, wherever rows start, and the code of 128 sums is there once.
+//! leave from the registers. All others go through shared memory, by one loop for whatever becomes of them:
+//! neighbouring threads then store neighbouring elements, wherever rows start, and the code of 128 sums is there once.
 
 use super::{engine::Engine, layout::pitch};
 use crate::epilogue::{Epilogue, FINISHED};
@@ -119,12 +119,7 @@ impl<T: Factor> Target<T> {
     /// # Safety
     /// The product [`takes_runs`](Self::takes_runs) and has room; no other thread writes these elements.
     #[inline(always)]
-    pub unsafe fn store_runs<const TM: usize, const TN: usize>(
-        self,
-        share: Share,
-        nothing: u32,
-        sums: &[[T; TN]; TM],
-    ) {
+    pub unsafe fn store_runs<const TM: usize, const TN: usize>(self, share: Share, nothing: u32, sums: &[[T; TN]; TM]) {
         if !share.has_sums {
             return;
         }

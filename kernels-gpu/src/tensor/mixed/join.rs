@@ -1,9 +1,9 @@
 //! Adds the sums of the parts of a product whose depth was divided, and finishes them.
 
 use super::accumulator::Sum;
-use crate::epilogue::Epilogue;
 use super::precision::{Bf16, E4m3, F16, Precision, S8, Tf32};
 use super::problem::Product;
+use crate::epilogue::Epilogue;
 use crate::unroll::unroll;
 use cuda_std::prelude::*;
 

@@ -9,11 +9,11 @@
 //! - Tiles that are computed at the same time lie close together, so that their factors are found in the L2 cache.
 
 use super::accumulator::{Accumulator, Sum};
-use crate::epilogue::{Epilogue, FINISHED};
 use super::precision::{Bf16, E4m3, F16, Multiply, Precision, S8, Tf32};
 use super::problem::{self, A_ACROSS, B_ACROSS, BY_ELEMENTS, Batch, Item, PLAIN, Problem, Product};
 use super::ring::{ROW, ROWS, Ring, WARPGROUPS, lines, shared};
 use super::store::store;
+use crate::epilogue::{Epilogue, FINISHED};
 use crate::position::Position;
 use crate::unroll::unroll;
 use core::ops::Range;
