@@ -2,6 +2,7 @@
 //! with and without edges.
 
 use crate::mixed::{integers, plans, value};
+use crate::storage::integer;
 use float8::F8E4M3;
 use half::bf16;
 use rustwarp::backend::View;
@@ -81,11 +82,21 @@ impl<T: Scalar, O: Scalar, S: Scalar> Types<T, O, S> {
         S: Real,
     {
         let Sizes { m, n, k, .. } = sizes;
-        let (a, b): (Vec<f32>, Vec<f32>) = (integers(m * k, 3).collect(), integers(k * n, 7).collect());
+        let (a, b): (Vec<f32>, Vec<f32>) = ((0..m * k).map(integer).collect(), (0..k * n).map(integer).collect());
+        let sum = |i: usize, j: usize| (0..k).map(|l| a[i * k + l] * b[l * n + j]).sum::<f32>();
+        let differ = |sums: Vec<f32>| sums.iter().any(|sum| *sum != sums[0]);
+        assert!(
+            differ((0..m).map(|i| sum(i, 0)).collect()) && differ((0..n).map(|j| sum(0, j)).collect()),
+            "{sizes:?}"
+        );
         let upload = |x: &[f32]| device.upload(&x.iter().map(|x| (self.factor)(*x)).collect::<Vec<_>>());
         let (on_a, on_b) = (upload(&a).expect("memory"), upload(&b).expect("memory"));
         let old: Vec<f32> = integers(m * n, 11).map(|x| x * 0.5).collect();
         let on_old = device.upload(&old.iter().map(|x| (self.product)(*x)).collect::<Vec<_>>()).expect("memory");
+        let behind = [&[0.0], old.as_slice()].concat();
+        let on_behind = device.upload(&behind.iter().map(|x| (self.product)(*x)).collect::<Vec<_>>()).expect("memory");
+        // One addend starts on a boundary of 16 bytes, the other one does not.
+        let off = View::from(&on_behind).view(1..).expect("the elements behind the first");
         let vector = |n: usize, step| -> Vec<f32> { integers(n, step).map(|x| 1.0 + x / 8.0).collect() };
         let (rows, columns, bias) = (vector(m, 2), vector(n, 3), vector(n, 4));
         let on = |x: &[f32]| device.upload(&x.iter().map(|x| (self.parameter)(*x)).collect::<Vec<_>>());
@@ -95,17 +106,18 @@ impl<T: Scalar, O: Scalar, S: Scalar> Types<T, O, S> {
             let epilogue = Epilogue {
                 alpha: (self.parameter)(case.alpha),
                 beta: (self.parameter)(case.beta.unwrap_or(0.0)),
-                addend: case.beta.map(|_| View::from(&on_old)),
+                addend: case.beta.map(|_| if case.bias { View::from(&on_old) } else { off }),
                 row_scales: case.rows.then(|| View::from(&on_rows)),
                 column_scales: case.columns.then(|| View::from(&on_columns)),
                 bias: case.bias.then(|| View::from(&on_bias)),
                 activation: case.activation,
             };
-            let mut c: Buffer<O> = device.zeros(m * n).expect("memory");
+            // What is there is not read.
+            let mut c = device.upload(&vec![(self.product)(f32::NAN); m * n]).expect("memory");
             launch([&on_a, &on_b], &epilogue, &mut c).expect("a product");
             for (at, have) in c.download().expect("elements").into_iter().enumerate() {
                 let (i, j) = (at / n, at % n);
-                let sum: f32 = (0..k).map(|l| a[i * k + l] * b[l * n + j]).sum();
+                let sum = sum(i, j);
                 let scale = f64::from(case.alpha)
                     * if case.rows { f64::from(rows[i]) } else { 1.0 }
                     * if case.columns { f64::from(columns[j]) } else { 1.0 };
@@ -123,7 +135,7 @@ impl<T: Scalar, O: Scalar, S: Scalar> Types<T, O, S> {
 
 fn mixed<T: Factor<O>, O: Scalar>(device: &Device, factor: fn(f32) -> T, product: fn(f32) -> O, rounding: f64) {
     let types = Types { factor, product, parameter: |x| x, errors: [rounding, 3e-6] };
-    for (m, n, k) in [(130, 72, 40), (35, 67, 33)] {
+    for (m, n, k) in [(130, 72, 41), (35, 67, 33)] {
         let sizes = Sizes { m, n, k, ..Sizes::default() };
         for plan in plans::<T, O>(device, sizes) {
             types.check(device, sizes, "mixed", |factors, epilogue, product| {
@@ -160,9 +172,12 @@ fn tiles<T: Real>(device: &Device, from: fn(f32) -> T, activation: f64) {
     let types = Types { factor: from, product: from, parameter: from, errors: [0.0, activation] };
     for tile in T::tiles() {
         let size = tile.size();
-        for [m, n, k] in [[size.rows, size.columns, 9], [size.rows + 3, size.columns + 8, 5], [9, 13, 600]] {
+        for [m, n, k] in
+            [[size.rows, size.columns, 9], [size.rows + 3, size.columns + 4, 7], [12, 16, 601], [9, 15, 601]]
+        {
             let sizes = Sizes { m: m as usize, n: n as usize, k: k as usize, ..Sizes::default() };
             let plan = Plan::batched(device, sizes, Batch::SINGLE, Some(&tile)).expect("a plan");
+            assert!(k < 600 || plan.blocks() > 1 || !size.divides, "{}: the depth is divided", tile.name());
             types.check(device, sizes, tile.name(), |factors, epilogue, product| {
                 plan.launch_with(factors, epilogue, product)
             });
@@ -183,7 +198,7 @@ pub fn of_f64(device: &Device) {
 /// Of f32 on tensor cores, also with elements that have no slices.
 pub fn of_emulated_f32(device: &Device) {
     let types = Types { factor: |x| x, product: |x| x, parameter: |x| x, errors: [0.0, 3e-6] };
-    for [m, n, k] in [[130, 72, 40], [35, 67, 33], [260, 200, 5]] {
+    for [m, n, k] in [[130, 72, 41], [35, 67, 33], [260, 203, 7]] {
         let sizes = Sizes { m, n, k, ..Sizes::default() };
         let plan = emulated::Plan::new(device, sizes).expect("a plan");
         types.check(device, sizes, "emulated", |factors, epilogue, product| {

@@ -92,7 +92,8 @@ fn tiles<T: Real>(device: &Device, from: fn(f32) -> T) {
     for tile in T::tiles() {
         let size = tile.size();
         let [rows, columns] = [size.rows, size.columns].map(|side| side as usize + 4);
-        // Deeper than the stages, so that one is used again: the rows of a tile in shared memory are as much longer.
+        // Deeper than the stages, so that one is used again: the shared memory has at most this many rows of both
+        // tiles.
         let deep = size.shared as usize / ((rows + columns) * size_of::<T>()) + 8;
         for sizes in [[rows, columns, deep], [13, 18, 9], [13, 18, 1300]] {
             each(sizes, |(sizes, batch), scales| {

@@ -29,15 +29,16 @@ pub enum Activation {
 /// c[i][j] = activation(alpha * row_scales[i] * column_scales[j] * sum[i][j] + beta * addend[i][j] + bias[j])
 /// ```
 ///
-/// computed in `S`, each operation rounded, with one rounding to the type of the product.
+/// computed in `S`, each operation rounded, but for a single rounding of beta's product and its sum, and with one
+/// rounding to the type of the product.
 pub struct Epilogue<'a, O, H: Handle = Device, S = f32> {
     /// Factor of all sums.
     pub alpha: S,
     /// Factor of the addend; 0 for none.
     pub beta: S,
-    /// A matrix of the product's size and leading dimension; `None` stands for the product's memory with its old
-    /// contents. Products of a batch have matrices at the same distances as the products; they share the other
-    /// parameters.
+    /// A matrix of the product's size and leading dimension, in memory that does not overlap the product's; `None`
+    /// stands for the product's memory with its old contents. Products of a batch have matrices at the same distances
+    /// as the products; they share the other parameters.
     pub addend: Option<View<'a, O, H>>,
     /// A factor for each of the `m` rows.
     pub row_scales: Option<View<'a, S, H>>,

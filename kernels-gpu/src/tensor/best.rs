@@ -8,6 +8,7 @@
 //!   and their column. While one warpgroup does so, the tensor cores work for the other.
 //! - The two blocks of a cluster have neighbouring rows and the same columns: each copies half of B's tile, to both.
 //! - Tiles that are computed at the same time lie close together, so that their factors are found in the L2 cache.
+//! - Sums that become something else (see [`Epilogue`]) do so two rows and two columns at a time.
 //! - An element that is NaN is computed again, by fused multiply-adds of the matrices themselves: elements that have no
 //!   slices (infinities, NaN, and those from 2^105 on) make those of their row or column NaN.
 //!

@@ -228,7 +228,7 @@ impl<T: Real, H: Handle> Plan<T, H> {
     /// [`Plan::prepare`] with an epilogue.
     ///
     /// # Errors
-    /// Those of [`Plan::prepare`].
+    /// Those of [`Plan::prepare`], also for the epilogue's memory, and [`Error::Mismatch`] if the product overlaps it.
     pub fn prepare_with<'a>(
         &'a self,
         [a, b]: [impl Into<View<'a, T, H>>; 2],

@@ -15,6 +15,8 @@
 //!   cache. The products of a batch follow each other, so that many small ones fill the device.
 //! - Small products need more and smaller tiles to fill the device; groups of threads then share the depth of a tile
 //!   (`SLICES`).
+//! - Sums leave from the registers, or through shared memory where they are scaled, added to a matrix, or end off 16
+//!   bytes (see `store`).
 //! - Batches of small products have blocks of two warps, which run the same pipeline, or of one warp (see `few`), many
 //!   of which share a multiprocessor.
 //!

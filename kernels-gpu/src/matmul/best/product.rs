@@ -35,8 +35,8 @@ const fn parts(steps: usize) -> usize {
 ///
 /// # Safety
 /// `THREADS` threads, a grid along x only, a block for each tile or each of its parts, as [`Division::parts`] counts
-/// them, and `STAGES` stages of shared memory; `a` and `b` have the matrices, `c` has room for them; the contract of
-/// that function.
+/// them, and [`room`] for elements of shared memory; `a` and `b` have the matrices, `c` has room for them, and the
+/// epilogue its vectors and matrix; the contract of that function.
 #[inline(always)]
 pub unsafe fn product<
     T: Factor,
@@ -113,9 +113,8 @@ pub unsafe fn product<
     let wide = (TURN_A || a.is_wide()) && (TURN_B || b.is_wide());
     let mut sums = [[T::ZERO; TN]; TM];
     // SAFETY: the thread's part is inside the tile; the tiles are inside the factors where `pipelined` says so, and
-    // runs of `W` elements on boundaries where `wide` says so. Both are the same for the whole block, all of which
-    // reaches
-    // `kept`.
+    // runs of `W` elements on boundaries where `wide` says so; what is stored is inside the product. All of this is the
+    // same for the whole block, which reaches `kept`.
     unsafe {
         let tile_b = shared.add(BK * pitch(BM));
         let read_a = slice * (BK / SLICES) * pitch(BM) + row + engine.first_of_a(pitch(BM));

@@ -71,7 +71,8 @@ impl<T: Factor> Target<T> {
     /// The block's `THREADS` threads call it together; each sum of the tile belongs to one of them, and a warp's are in
     /// the same one of `parts` equal parts of the tile's rows. `shared` has room for such a part, in rows of [`pitch`],
     /// which is not in use once all threads are here. The product has room, and the epilogue its
-    /// vectors and matrix; nothing else uses this tile of the product.
+    /// vectors and matrix; nothing else uses the rows and columns of this tile from
+    /// `own` on.
     #[inline(always)]
     pub unsafe fn store<const BM: usize, const BN: usize, const TM: usize, const TN: usize, const THREADS: usize>(
         self,
@@ -208,7 +209,8 @@ impl<T: Factor> Target<T> {
     /// Finishes a run of sums, and stores it.
     ///
     /// # Safety
-    /// The run is inside the product; if `WIDE`, both lie on boundaries of 16 bytes.
+    /// The run is inside the product, its sums are at `from`, and the epilogue has its vectors; if `WIDE`, both lie on
+    /// boundaries of 16 bytes.
     #[inline(always)]
     unsafe fn finish<const WIDE: bool>(self, [row, column]: [usize; 2], from: *const T, addends: &[T; 4]) {
         let (to, epilogue) = (self.c.wrapping_add(row * self.pitch as usize + column), self.epilogue);
@@ -246,7 +248,7 @@ fn moved<T: Factor, const TN: usize>(sums: &[T; TN], nothing: u32) -> [T; TN] {
 /// Writes runs of 16 bytes of a thread, `lanes` runs apart, to columns `own..end` of a row.
 ///
 /// # Safety
-/// The row has `end` elements and is made of runs on boundaries; no other thread writes these columns.
+/// Runs between `own` and `end` are inside the row, on boundaries; no other thread writes these columns.
 #[inline(always)]
 unsafe fn write_runs<T: Factor, const TN: usize>(
     row: *mut T,
