@@ -161,7 +161,7 @@ tile! {
 }
 tile! {
     /// The f32 kernel for products with few such tiles, and for devices with little shared memory.
-    matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4 256, 4 false, max_registers 126
+    matmul_best_tiny TINY f32: 64 64 32, 8 8, 3 4 256, 4 false, max_registers 128
 }
 tile! {
     /// The f32 kernel for products that have fewer of the tiles above than the device has multiprocessors: each warp
