@@ -44,8 +44,6 @@ pub mod mma;
 pub mod number;
 pub mod operator;
 #[cfg(feature = "ladders")]
-mod output;
-#[cfg(feature = "ladders")]
 pub mod picture;
 mod position;
 #[cfg(feature = "ladders")]

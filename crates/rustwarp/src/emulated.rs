@@ -97,8 +97,6 @@ pub struct Plan<H: Handle = Device> {
     device: H,
     /// Elements of A, of B and of the product.
     spans: [usize; 3],
-    /// Rows and columns of the product.
-    size: [usize; 2],
     /// `m`, `n`, `k`.
     for_kernels: [u32; 3],
     /// Elements from one row in memory of A, of B and of the product to the next.
@@ -137,7 +135,6 @@ impl<H: Handle> Plan<H> {
         Ok(Self {
             device: device.clone(),
             spans: sizes.spans()?,
-            size: [m, n],
             for_kernels: [rows, columns, depth],
             pitches,
             stored: (u32::from(transposed[0]) * A_TRANSPOSED) | (u32::from(transposed[1]) * B_TRANSPOSED),
@@ -172,13 +169,10 @@ impl<H: Handle> Plan<H> {
         product: impl Into<View<'a, f32, H>>,
     ) -> Result<[Launch<'a>; 3]> {
         let (a, b, product) = (a.into(), b.into(), product.into());
-        let [of_a, of_b, of_product] = self.spans;
-        a.require(&self.device, of_a, "A")?;
-        b.require(&self.device, of_b, "B")?;
-        product.require_output(&self.device, of_product, &epilogue.spans_with([a.span(), b.span()]))?;
-        let Parameters { how, alpha, beta, addend, vectors: [row_scales, column_scales, bias] } =
-            epilogue.parameters(&product, self.size)?;
+        epilogue.require(&self.device, self.spans, [a, b], product)?;
         let [rows, columns, depth] = self.for_kernels;
+        let Parameters { how, alpha, beta, addend, vectors: [row_scales, column_scales, bias] } =
+            epilogue.parameters(&product, [rows, columns].map(|n| n as usize))?;
         let [sliced_a, sliced_b] = &self.factors;
         let call = best::tensor_best(
             sliced_a.slices.slice(sliced_a.slices.len()),

@@ -7,7 +7,6 @@ use crate::error::Result;
 use crate::launch::Launch;
 use cuda_std::launch::Ptr;
 use kernels_gpu::epilogue::{FINISHED, GELU, RELU, Real};
-use std::ops::Range;
 
 /// A function of each result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,15 +83,6 @@ pub(crate) struct Parameters<'a, S = f32> {
     pub vectors: [Ptr<'a, S>; 3],
 }
 
-impl<S: Real> Parameters<'_, S> {
-    /// Those of sums that are stored as they are.
-    pub fn of_sums() -> Self {
-        // SAFETY: kernels do not read from null.
-        let (addend, vectors) = unsafe { (Ptr::new(0), [Ptr::new(0); 3]) };
-        Self { how: 0, alpha: S::ONE, beta: S::ZERO, addend, vectors }
-    }
-}
-
 impl<'a, O, H: Handle, S: Scalar + Real> Epilogue<'a, O, H, S> {
     /// Whether the product's elements are the sums.
     pub(crate) fn is_identity(&self) -> bool {
@@ -139,10 +129,22 @@ impl<'a, O, H: Handle, S: Scalar + Real> Epilogue<'a, O, H, S> {
         })
     }
 
-    /// The memory that the epilogue reads besides the factors'.
-    pub(crate) fn spans_with(&self, factors: [Range<u64>; 2]) -> Vec<Range<u64>> {
-        let vectors = self.vectors().map(|view| view.span());
-        factors.into_iter().chain(vectors).chain(self.addend.iter().map(|view| view.span())).collect()
+    /// Checks that A, B and the product have these lengths, and that the product overlaps nothing that is read.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`](crate::Error::Mismatch) if not, [`Error::OtherDevice`](crate::Error::OtherDevice) for memory
+    /// of another device.
+    pub(crate) fn require<T>(
+        &self,
+        device: &H,
+        [of_a, of_b, of_product]: [usize; 3],
+        [a, b]: [View<'_, T, H>; 2],
+        product: View<'_, O, H>,
+    ) -> Result<()> {
+        a.require(device, of_a, "A")?;
+        b.require(device, of_b, "B")?;
+        let own = self.vectors().map(|view| view.span()).chain(self.addend.iter().map(|view| view.span()));
+        product.require_output(device, of_product, &[a.span(), b.span()].into_iter().chain(own).collect::<Vec<_>>())
     }
 
     /// The launch, which reads the epilogue's memory.

@@ -9,10 +9,10 @@
 //!   places of the vector's elements.
 
 use super::lines::{ALIGNED, SHIFTED, SINGLE, STREAMED, load};
+use super::output::Output;
 use super::{Bf16, Entry, F16};
 use crate::number::Number;
 use crate::operator::{shuffle, slots};
-use crate::output::Output;
 use crate::reduce::collective::Sharing;
 use crate::unroll::unroll;
 use cuda_std::math::Float;

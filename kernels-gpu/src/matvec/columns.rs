@@ -7,10 +7,10 @@
 //! whole block reads neighbours of one line after the other, and no sums are shared.
 
 use super::lines::{ALIGNED, SHIFTED, SINGLE, STREAMED, load};
+use super::output::Output;
 use super::{Bf16, Entry, F16};
 use crate::number::Number;
 use crate::operator::shuffle;
-use crate::output::Output;
 use crate::reduce::collective::Sharing;
 use crate::unroll::unroll;
 use core::mem::MaybeUninit;

@@ -20,6 +20,7 @@ pub mod thread_per_row;
 pub mod warp_per_row;
 
 mod lines;
+mod output;
 
 pub use crate::matmul::A_TRANSPOSED;
 pub use crate::number::{Bf16, Entry, F16};

@@ -32,7 +32,7 @@ impl Output {
             if self.how & FINISHED != 0 {
                 self.finish(problem, total, row, column);
             } else {
-                write(problem, total, row, column, self.c);
+                write(problem, total, row, column, self.pairs(problem), self.c);
             }
         }
     }
@@ -215,11 +215,10 @@ fn turn<const N: usize>(numbers: &mut [f32; N]) {
 /// Writes the thread's elements, those inside the product.
 ///
 /// # Safety
-/// `c` has room for the product.
+/// As for [`write_pair`].
 #[inline(always)]
-unsafe fn write(problem: &Problem<'_>, total: &Sums<SUMS>, row: u32, column: u32, c: *mut f32) {
+unsafe fn write(problem: &Problem<'_>, total: &Sums<SUMS>, row: u32, column: u32, pairs: bool, c: *mut f32) {
     let total = total.get();
-    let pairs = (problem.n | problem.pitches[2]).is_multiple_of(2) && c.addr().is_multiple_of(8);
     let mut has_nan = false;
     unroll!(block < SUMS / 4 => {
         unroll!(half < 2 => {

@@ -127,8 +127,6 @@ pub struct Plan<T: 'static, H: Handle = Device> {
     device: H,
     /// Elements of A, of B and of the product.
     spans: [usize; 3],
-    /// Rows and columns of a product.
-    size: [usize; 2],
     /// `m`, `n`, `k`.
     for_kernels: [u32; 3],
     /// Elements from one A, B and product to the next.
@@ -194,7 +192,6 @@ impl<T: Real, H: Handle> Plan<T, H> {
         Ok(Self {
             device: device.clone(),
             spans,
-            size: [m, n],
             for_kernels: [rows, columns, terms],
             steps: batch.steps.map(|step| step as u64),
             pitches,
@@ -236,13 +233,11 @@ impl<T: Real, H: Handle> Plan<T, H> {
         product: impl Into<View<'a, T, H>>,
     ) -> Result<Launch<'a>> {
         let (a, b, product) = (a.into(), b.into(), product.into());
-        let [of_a, of_b, of_product] = self.spans;
-        a.require(&self.device, of_a, "A")?;
-        b.require(&self.device, of_b, "B")?;
-        product.require_output(&self.device, of_product, &epilogue.spans_with([a.span(), b.span()]))?;
+        epilogue.require(&self.device, self.spans, [a, b], product)?;
+        let [m, n, k] = self.for_kernels;
         let Parameters { how, alpha, beta, addend, vectors: [row_scales, column_scales, bias] } =
-            epilogue.parameters(&product, self.size)?;
-        let ([m, n, k], steps, pitches) = (self.for_kernels, self.steps, self.pitches);
+            epilogue.parameters(&product, [m, n].map(|n| n as usize))?;
+        let (steps, pitches) = (self.steps, self.pitches);
         let (on_a, on_b) = (a.slice(a.len()), b.slice(b.len()));
         let (sums, tickets) = (self.sums.ptr(), self.tickets.ptr());
         let call = (self.kernel)(

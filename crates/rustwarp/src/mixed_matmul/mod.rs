@@ -255,10 +255,7 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
         product: impl Into<View<'a, O, H>>,
     ) -> Result<Vec<Launch<'a>>> {
         let (a, b, product) = (a.into(), b.into(), product.into());
-        let [of_a, of_b, of_product] = self.spans;
-        a.require(&self.device, of_a, "A")?;
-        b.require(&self.device, of_b, "B")?;
-        product.require_output(&self.device, of_product, &epilogue.spans_with([a.span(), b.span()]))?;
+        epilogue.require(&self.device, self.spans, [a, b], product)?;
         if !O::DTYPE.is_float() && !epilogue.is_identity() {
             return Err(Error::Argument("sums of i32 have no epilogue: ask for a product of f32 or bf16".to_owned()));
         }

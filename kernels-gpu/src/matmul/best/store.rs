@@ -70,9 +70,8 @@ impl<T: Factor> Target<T> {
     /// # Safety
     /// The block's `THREADS` threads call it together; each sum of the tile belongs to one of them, and a warp's are in
     /// the same one of `parts` equal parts of the tile's rows. `shared` has room for such a part, in rows of [`pitch`],
-    /// which is not in use once all threads are here. The product has room, and the epilogue its
-    /// vectors and matrix; nothing else uses the rows and columns of this tile from
-    /// `own` on.
+    /// which is not in use once all threads are here. The product has room, and the epilogue its vectors and matrix;
+    /// nothing else uses the rows and columns of this tile from `own` on.
     #[inline(always)]
     pub unsafe fn store<const BM: usize, const BN: usize, const TM: usize, const TN: usize, const THREADS: usize>(
         self,
@@ -164,8 +163,11 @@ impl<T: Factor> Target<T> {
             let mut addends = [[T::ZERO; 4]; AT_ONCE];
             unroll!(i < AT_ONCE => {
                 if let Some(place) = run(i) {
-                    // SAFETY: the run is inside the product, and so is the addend's.
-                    unsafe { self.load_addend::<WIDE>(place, &mut addends[i]) };
+                    let addend = self.epilogue.addend.cast_mut().cast::<T>();
+                    if !addend.is_null() {
+                        // SAFETY: the run is inside the product, and so is the addend's.
+                        unsafe { load::<T, WIDE>(self.element(addend, place), &mut addends[i]) };
+                    }
                 }
             });
             let (mut i, runs) = (0, opaque(AT_ONCE as u64) as usize);
@@ -185,25 +187,10 @@ impl<T: Factor> Target<T> {
         }
     }
 
-    /// Reads a run of the addend, if there is one.
-    ///
-    /// # Safety
-    /// The run is inside the product; if `WIDE`, it lies on a boundary of 16 bytes.
+    /// Where an element of a matrix of the product's size is.
     #[inline(always)]
-    unsafe fn load_addend<const WIDE: bool>(self, [row, column]: [usize; 2], to: &mut [T; 4]) {
-        let addend = self.epilogue.addend.cast::<T>();
-        if addend.is_null() {
-            return;
-        }
-        let from = addend.wrapping_add(row * self.pitch as usize + column);
-        // SAFETY: the caller upholds this function's contract.
-        unsafe {
-            if WIDE {
-                T::load_wide(from, to, 0);
-            } else {
-                to[0] = from.read();
-            }
-        }
+    fn element(self, matrix: *mut T, [row, column]: [usize; 2]) -> *mut T {
+        matrix.wrapping_add(row * self.pitch as usize + column)
     }
 
     /// Finishes a run of sums, and stores it.
@@ -213,15 +200,11 @@ impl<T: Factor> Target<T> {
     /// boundaries of 16 bytes.
     #[inline(always)]
     unsafe fn finish<const WIDE: bool>(self, [row, column]: [usize; 2], from: *const T, addends: &[T; 4]) {
-        let (to, epilogue) = (self.c.wrapping_add(row * self.pitch as usize + column), self.epilogue);
+        let (to, epilogue) = (self.element(self.c, [row, column]), self.epilogue);
         let mut sums = [T::ZERO; 4];
         // SAFETY: the caller upholds this function's contract.
         unsafe {
-            if WIDE {
-                T::load_wide(from, &mut sums, 0);
-            } else {
-                sums[0] = from.read();
-            }
+            load::<T, WIDE>(from, &mut sums);
             if self.how & FINISHED != 0 {
                 let (scales, columns) = ([epilogue.row(row); 4], epilogue.columns(column, self.end[1] as usize));
                 epilogue.finish(&mut sums, &scales, &columns, addends, self.how);
@@ -231,6 +214,22 @@ impl<T: Factor> Target<T> {
             } else {
                 to.write(sums[0]);
             }
+        }
+    }
+}
+
+/// Reads a run of 16 bytes if `WIDE`, else one element.
+///
+/// # Safety
+/// The elements are there; if `WIDE`, they lie on a boundary of 16 bytes.
+#[inline(always)]
+unsafe fn load<T: Factor, const WIDE: bool>(from: *const T, to: &mut [T; 4]) {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe {
+        if WIDE {
+            T::load_wide(from, to, 0);
+        } else {
+            to[0] = from.read();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How sums become elements of a vector or of a row, as BLAS has it: scaled, and added to what is there.
+//! How sums become elements of a vector, as BLAS has it: scaled, and added to what is there.
 
 use crate::number::Number;
 use crate::unroll::unroll;
