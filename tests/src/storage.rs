@@ -22,7 +22,7 @@ fn size(sizes: Sizes, matrix: usize) -> [usize; 2] {
 }
 
 /// Calls `f` with the number of the product, and the row, the column and the place in memory of each element.
-fn each(sizes: Sizes, batch: Batch, matrix: usize, mut f: impl FnMut(usize, [usize; 2], usize)) {
+pub fn each(sizes: Sizes, batch: Batch, matrix: usize, mut f: impl FnMut(usize, [usize; 2], usize)) {
     let [rows, columns] = size(sizes, matrix);
     for number in 0..batch.count {
         for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
@@ -31,10 +31,11 @@ fn each(sizes: Sizes, batch: Batch, matrix: usize, mut f: impl FnMut(usize, [usi
     }
 }
 
-/// -1, 0 or 1, of a period that divides no size and no distance in the tests: sums of 640 products are below 2^8 in
+/// -1, 0 or 1 without a period, so that no two rows are equal: a mixed index. Sums of 640 products are below 2^8 in
 /// size, so that bf16 has them.
 pub fn integer(i: usize) -> f32 {
-    [-1.0, 1.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, -1.0, 0.0][i % 13]
+    let mixed = (i as u32 ^ (i as u32 >> 7)).wrapping_mul(0x9e37_79b1);
+    [-1.0, 0.0, 1.0, 0.0][((mixed ^ (mixed >> 15)).wrapping_mul(0x85eb_ca77) >> 30) as usize]
 }
 
 /// The memory of A (0) or B (1): integers, with `gap` between rows and matrices.
