@@ -1,5 +1,5 @@
 //! Products with epilogues: each parameter alone and all together, for products of every type by every kernel, at sizes
-//! with and without edges; and all together for factors and products that lie in larger matrices, in each storage order.
+//! with and without edges; and all together for factors and products in larger matrices, in each storage order.
 
 use crate::gemm::layouts;
 use crate::mixed::{STORED, integers, plans, value, ways};

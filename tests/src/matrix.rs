@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use crate::shifted::Shifted;
 
 /// The oldest architecture that the PTX is built for.
-const OLDEST: &str = "sm_75";
+pub const OLDEST: &str = "sm_75";
 
 /// A device with the kernels loaded.
 pub struct Bench {
@@ -48,7 +48,10 @@ pub fn load(device: &dyn Backend, family: &str, arch: Option<&str>) -> Module {
 }
 
 /// Opens a device and loads the kernels of a family, for exactly `arch` if given.
-fn bench_for(choice: Choice, family: &str, arch: Option<&str>) -> Bench {
+///
+/// # Panics
+/// As [`bench()`].
+pub fn bench_for(choice: Choice, family: &str, arch: Option<&str>) -> Bench {
     let (device, _) = open(choice, Checks::On(Checkers::default())).expect("the device that the test is for");
     let module = load(&*device, family, arch);
     Bench { device, module }
@@ -159,12 +162,20 @@ fn special_floats(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
 
 /// Every block size that a variant's contract allows, for one size and type: the largest of the family's cases.
 fn every_block(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
-    let cases: Vec<_> = (family.cases)().into_iter().filter(|case| case.is_for(family.dtypes[0])).collect();
-    let largest = cases.iter().filter(|case| elements(case) <= 1 << 13).max_by_key(|case| elements(case));
+    let case = largest(family);
     for block in [1, 2, 32, 64, 96, 128, 256, 384, 512, 1024] {
-        let case = largest.expect("a small case");
-        runs.case(&*runs.bench.device, family, family.dtypes[0], case, Some(block));
+        runs.case(&*runs.bench.device, family, family.dtypes[0], &case, Some(block));
     }
+}
+
+/// The largest of a family's own cases that its first type has and that every variant solves quickly.
+///
+/// # Panics
+/// Panics if no case is small.
+pub fn largest(family: &Family) -> Case {
+    let cases = (family.cases)().into_iter();
+    let small = cases.filter(|case| case.is_for(family.dtypes[0]) && elements(case) <= 1 << 13);
+    small.max_by_key(elements).expect("a small case")
 }
 
 /// Arrays that start 1, 2 and 3 elements after a boundary. Kernels that load several elements at once have to find the
@@ -220,12 +231,9 @@ impl<'b> Runs<'b> {
 
     /// Runs all variants that support `block` and the problem, for all operations, on generated operands.
     fn case(&mut self, device: &dyn Backend, family: &Family, dtype: Dtype, case: &Case, block: Option<u32>) {
-        let given = case.settings.iter().map(|(name, value)| (*name, value.as_str()));
-        let settings = Settings::new(family.settings, given).expect("settings of the family");
-        let demand = Demand { size: &case.size, dtype, seed: 0, settings: &settings };
-        match (family.generate)(&demand) {
-            Ok(inputs) => self.inputs(device, family, &inputs, &settings, block),
-            Err(error) => self.wrong.push(format!("{} {dtype} {:?}: {error}", family.name, case.size)),
+        match operands(family, dtype, case) {
+            Ok((inputs, settings)) => self.inputs(device, family, &inputs, &settings, block),
+            Err(error) => self.wrong.push(error),
         }
     }
 
@@ -245,9 +253,8 @@ impl<'b> Runs<'b> {
             // No variant supports this block size; `ran` shows whether one of the sizes suits each variant.
             return;
         }
-        let ops = if family.ops.is_empty() { &[""] } else { family.ops };
         let dtype = inputs.first().map_or(family.dtypes[0], Tensor::dtype);
-        for &op in ops.iter().filter(|op| family.has(op, dtype)) {
+        for op in ops(family, dtype) {
             let problem = Problem { inputs, dtype, op, settings };
             let (mut seen, wrong, ran) = (0, &mut self.wrong, &mut self.ran);
             let mut solving = variants.clone();
@@ -281,7 +288,29 @@ impl<'b> Runs<'b> {
     }
 }
 
-fn describe(row: &ladders::kernels::Row) -> String {
+/// Generates the operands of a case, and parses its settings.
+///
+/// # Errors
+/// Describes operands that cannot be generated.
+///
+/// # Panics
+/// Panics if the family has no such setting.
+pub fn operands(family: &Family, dtype: Dtype, case: &Case) -> Result<(Vec<Tensor>, Settings), String> {
+    let given = case.settings.iter().map(|(name, value)| (*name, value.as_str()));
+    let settings = Settings::new(family.settings, given).expect("settings of the family");
+    let demand = Demand { size: &case.size, dtype, seed: 0, settings: &settings };
+    let inputs = (family.generate)(&demand).map_err(|e| format!("{} {dtype} {:?}: {e}", family.name, case.size))?;
+    Ok((inputs, settings))
+}
+
+/// The family's operations for a type; one without a name for a family without operations.
+pub fn ops(family: &Family, dtype: Dtype) -> impl Iterator<Item = &'static str> {
+    let ops = if family.ops.is_empty() { &[""] } else { family.ops };
+    ops.iter().copied().filter(move |op| family.has(op, dtype))
+}
+
+/// Describes what is wrong with a run.
+pub(crate) fn describe(row: &ladders::kernels::Row) -> String {
     format!(
         "{} {} {} {} n={} {:?} {} block={}: {:?}, not {:?}, off by {} {}",
         row.family,

@@ -13,7 +13,7 @@
 //! - [`Device::stream`], [`Event`], [`Pending`], [`PinnedBuffer`], [`Graph`]: work that runs asynchronously. Only what
 //!   its documentation says waits; errors surface where results are awaited. `Device::…_async` start a function.
 //! - One module per family, each with plain functions over buffers: [`mod@vecadd`], [`mod@dot`], [`mod@reduce`],
-//!   [`reproducible`], [`mod@exact_sum`], [`bits`], [`moments`], [`mod@segreduce`], [`mod@scan`], [`scan_by_key`],
+//!   [`reproducible`], [`mod@exact_sum`], [`bits`], [`mod@summary`], [`mod@segreduce`], [`mod@scan`], [`scan_by_key`],
 //!   [`mod@histogram`], [`mod@transpose`], [`mod@matvec`], [`mod@matmul`], [`mod@mixed_matmul`], [`emulated`],
 //!   [`accuracy`], [`mod@conv1d`], [`mod@conv2d`]. Matrices are row-major. A function that returns a value waits for
 //!   it; one that returns a buffer starts the work that writes it, and `…_into` writes to memory of the caller.
@@ -59,7 +59,6 @@ pub mod histogram;
 pub mod matmul;
 pub mod matvec;
 pub mod mixed_matmul;
-pub mod moments;
 pub mod operators;
 pub mod reduce;
 pub mod reproducible;
@@ -67,6 +66,7 @@ pub mod scan;
 pub mod scan_by_key;
 pub mod segreduce;
 pub mod streamed;
+pub mod summary;
 pub mod transpose;
 pub mod vecadd;
 

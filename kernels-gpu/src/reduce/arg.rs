@@ -2,16 +2,18 @@
 //!
 //! - An index per element would triple the work. A thread keeps the best value so far, and the round of [`UNROLL`]
 //!   vectors that first had it; a round is reduced as in `best`, without any index.
-//! - At the end each thread loads its best round again and searches it for the first position of the value.
-//! - Pairs of value and index are then reduced as in `best`: shuffles, a shared slot per warp, the last block. Of equal
-//!   values the lower index wins, so that the order does not matter.
+//! - Then the block's best value is known. Only the threads that have it, which is usually one, load their best round
+//!   again and search it for the first position of the value: if all did, they would read 17 MB again.
+//! - The last block finds the best of the blocks' values. Of equal values the lower index wins, so that the order does
+//!   not matter.
 
 use super::{
     Max, Min, Op, WARP,
     best::UNROLL,
-    collective::{block_reduce_by, is_last_block},
+    collective::{block_reduce, block_reduce_by, is_last_block},
 };
 use crate::number::Number;
+use crate::operator::slots;
 use cuda_std::{kernel, memory::Vector, thread, warp};
 
 /// Default number of threads per block; a multiple of 32, at most 1024.
@@ -41,12 +43,13 @@ pub unsafe fn reduce_arg<O: Op<T>, T: Number>(
     output: *mut u64,
 ) {
     let (tid, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
-    let arg = match size_of::<T>() {
-        4 => thread_reduce::<O, T, 4>(input),
-        _ => thread_reduce::<O, T, 2>(input),
+    // SAFETY: every thread of the block reaches these calls, and the block consists of whole warps.
+    let arg = unsafe {
+        match size_of::<T>() {
+            4 => block_arg::<O, T, 4>(input),
+            _ => block_arg::<O, T, 2>(input),
+        }
     };
-    // SAFETY: every thread of the block reaches this call, and the block consists of whole warps.
-    let arg = unsafe { block_reduce_by(arg, nothing::<O, T>(), |arg| warp_reduce::<O, T>(arg)) };
     if tid == 0 {
         // SAFETY: one partial result per block.
         unsafe {
@@ -95,58 +98,135 @@ fn better<O: Op<T>, T: Number>(a: Arg<T>, b: Arg<T>) -> Arg<T> {
     Arg { value, index }
 }
 
-/// The thread's best element.
+/// The block's best element, in thread 0.
+///
+/// # Safety
+/// All threads of the block call it together, and the block is a multiple of 32 threads.
 #[inline(always)]
-fn thread_reduce<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> Arg<T> {
-    let (me, threads) = (thread::global_index(), thread::grid_stride());
-    let first = input.as_ptr();
-    let (head, vectors) = Vector::<T, W>::parts(first, input.len());
-    let tail = head + vectors * W;
-    // SAFETY: after `head` elements the input is on a 16-byte boundary; called only where `i` is one of the vectors.
-    let load = |i: usize| unsafe { Vector::<T, W>::load(first.add(head).cast::<Vector<T, W>>().add(i)) };
-
-    // Rounds of vectors `i`, `i + threads`, …; past the end the last vector is used again, which cannot improve the
-    // result.
-    let mut best = O::identity();
-    let mut best_round = me;
-    let mut i = me;
-    while i < vectors {
-        let round: [_; UNROLL] = core::array::from_fn(|k| load((i + k * threads).min(vectors - 1)));
-        let value = O::combine(best, tree::<O, T, W>(round));
-        if !value.same(best) {
-            (best, best_round) = (value, i);
-        }
-        i += UNROLL * threads;
+unsafe fn block_arg<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> Arg<T> {
+    let share = Share::<T, W>::of::<O>(input);
+    // SAFETY: the caller upholds this function's contract.
+    let value = unsafe { block_reduce::<O, T>(share.best) };
+    let of_block = slots::of_warps::<T>();
+    // The first warp has read the slots of all warps when its first thread has the value.
+    if thread::thread_idx_x() == 0 {
+        // SAFETY: the first slot.
+        unsafe { of_block.write(value) };
     }
-    let mut arg = nothing::<O, T>();
-    if me < vectors {
+    thread::sync_threads();
+    // SAFETY: written before the barrier.
+    let value = unsafe { of_block.read() };
+    thread::sync_threads(); // all have read it, and the slots are used again
+    let index = if share.best.same(value) { share.find(value) } else { NOWHERE };
+    // SAFETY: the caller upholds this function's contract.
+    let index = unsafe { block_reduce_by(index, NOWHERE, |index| lowest(index)) };
+    Arg { value, index }
+}
+
+/// The elements of a thread: vectors `me`, `me + threads`, …, and at most one before the first vector and one after the
+/// last.
+struct Share<'a, T, const W: usize> {
+    input: &'a [T],
+    me: usize,
+    threads: usize,
+    head: usize,
+    vectors: usize,
+    best: T,
+    /// The first vector of the first round that has the best value of all vectors.
+    round: usize,
+}
+
+impl<'a, T: Number, const W: usize> Share<'a, T, W> {
+    #[inline(always)]
+    fn of<O: Op<T>>(input: &'a [T]) -> Self {
+        let (me, threads) = (thread::global_index(), thread::grid_stride());
+        let (head, vectors) = Vector::<T, W>::parts(input.as_ptr(), input.len());
+        let mut share = Self { input, me, threads, head, vectors, best: O::identity(), round: me };
+        let mut i = me;
+        while i + (UNROLL - 1) * threads < vectors {
+            share.add::<O>(i, core::array::from_fn(|k| share.load(i + k * threads)));
+            i += UNROLL * threads;
+        }
+        if i < vectors {
+            // Past the end the last vector is used again, which cannot improve the result.
+            share.add::<O>(i, core::array::from_fn(|k| share.load((i + k * threads).min(vectors - 1))));
+        }
+        for at in share.singles() {
+            if at < input.len() {
+                // SAFETY: an element.
+                share.best = O::combine(share.best, unsafe { *input.get_unchecked(at) });
+            }
+        }
+        share
+    }
+
+    #[inline(always)]
+    fn load(&self, i: usize) -> Vector<T, W> {
+        // SAFETY: after `head` elements the input is on a 16-byte boundary; `i` is one of the vectors.
+        unsafe { Vector::<T, W>::load(self.input.as_ptr().add(self.head).cast::<Vector<T, W>>().add(i)) }
+    }
+
+    /// Takes account of the round whose first vector is `i`.
+    #[inline(always)]
+    fn add<O: Op<T>>(&mut self, i: usize, round: [Vector<T, W>; UNROLL]) {
+        let value = O::combine(self.best, tree::<O, T, W>(round));
+        if !value.same(self.best) {
+            (self.best, self.round) = (value, i);
+        }
+    }
+
+    /// Where the elements before and after the vectors are; [`usize::MAX`] stands for none.
+    #[inline(always)]
+    fn singles(&self) -> [usize; 2] {
+        let tail = self.head + self.vectors * W + self.me;
+        [if self.me < self.head { self.me } else { usize::MAX }, tail]
+    }
+
+    /// The first position of the value, which is the thread's best one; [`NOWHERE`] without elements.
+    #[inline(always)]
+    fn find(&self, value: T) -> u64 {
+        let mut index = NOWHERE;
+        let [before, after] = self.singles();
+        let is_at = |at: usize| {
+            // SAFETY: an element.
+            at < self.input.len() && unsafe { *self.input.get_unchecked(at) }.same(value)
+        };
         // The search runs from back to front, so that the first position is kept.
+        if is_at(after) {
+            index = after as u64;
+        }
         let mut k = UNROLL;
         while k > 0 {
             k -= 1;
-            let i = best_round + k * threads;
-            if i < vectors {
-                let Vector(values) = load(i);
+            let i = self.round + k * self.threads;
+            if i < self.vectors {
+                let Vector(values) = self.load(i);
                 let mut w = W;
                 while w > 0 {
                     w -= 1;
-                    if values[w].same(best) {
-                        arg = Arg { value: best, index: (head + i * W + w) as u64 };
+                    if values[w].same(value) {
+                        index = (self.head + i * W + w) as u64;
                     }
                 }
             }
         }
+        if is_at(before) { before as u64 } else { index }
     }
-    // SAFETY: elements before the vectors, and after them.
-    unsafe {
-        if me < head {
-            arg = better::<O, T>(arg, Arg { value: first.add(me).read(), index: me as u64 });
-        }
-        if me < input.len() - tail {
-            arg = better::<O, T>(arg, Arg { value: first.add(tail + me).read(), index: (tail + me) as u64 });
-        }
+}
+
+/// The lowest index of a warp, in lane 0.
+///
+/// # Safety
+/// All 32 lanes of the warp call it together.
+#[inline(always)]
+unsafe fn lowest(mut index: u64) -> u64 {
+    let mut delta = WARP / 2;
+    while delta > 0 {
+        // SAFETY: by contract all lanes named by the mask reach this call.
+        index = index.min(unsafe { warp::shuffle_down(warp::ALL, index, delta) });
+        delta /= 2;
     }
-    arg
+    index
 }
 
 /// The best value of a round.

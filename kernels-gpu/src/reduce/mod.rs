@@ -24,6 +24,8 @@
 //! numbers the larger one has the higher or an equally high bit. For the lowest bit `min` does not: of 8 and 9 it is 8,
 //! whose lowest set bit is bit 3, although 9 has bit 0.
 //!
+//! `summary` is the sum, the mean, the variance, the minimum and the maximum in one read, by [`mod@summary`] alone.
+//!
 //! Sources: M. Harris, "Optimizing Parallel Reduction in CUDA" (the first seven rungs); J. Luitjens, "Faster Parallel
 //! Reductions on Kepler" (shuffles); D. Merrill's CUB (`DeviceReduce`) to compare with.
 //!
@@ -91,8 +93,6 @@ pub mod interleaved_strided;
 pub mod kogge_stone;
 #[cfg(feature = "ladders")]
 pub mod many_per_thread;
-#[cfg(feature = "ladders")]
-pub mod moments;
 pub mod ordered;
 #[cfg(feature = "ladders")]
 pub mod pairwise;
@@ -100,6 +100,8 @@ pub mod pairwise;
 pub mod sequential;
 #[cfg(feature = "ladders")]
 pub mod sorted;
+#[cfg(feature = "ladders")]
+pub mod summary;
 #[cfg(feature = "ladders")]
 pub mod two_sum;
 #[cfg(feature = "ladders")]

@@ -42,10 +42,14 @@ enum Step<'m> {
 impl<'m> Plan<'m> {
     /// Creates a plan without steps for a result of this shape in `output`; rows show `blocks` and `block`.
     pub fn new<T: Scalar>(block: u32, blocks: u32, output: &'m Buffer<'_, T>, result: &[usize]) -> Self {
-        let (shape, steps) = ((block, blocks), Vec::new());
         let none = || Ok(Tensor::from(T::wrap(Vec::new())));
-        let plan = Self { shape, depth: 0, oracle: None, findings: None, steps, result: Box::new(none) };
-        plan.with_result(output, result)
+        Self::reading(block, blocks, none).with_result(output, result)
+    }
+
+    /// Creates a plan without steps whose result `read` makes.
+    pub fn reading(block: u32, blocks: u32, read: impl Fn() -> Result<Tensor> + 'm) -> Self {
+        let (shape, steps) = ((block, blocks), Vec::new());
+        Self { shape, depth: 0, oracle: None, findings: None, steps, result: Box::new(read) }
     }
 
     /// Creates a plan with one launch of this shape, or without a launch if the shape has no blocks.

@@ -41,7 +41,7 @@ impl<B: Bit, T: Element + Bits> Ladder for Set<B, T> {
     type Operands<'j> = Buffer<'j, T>;
 
     fn rungs() -> Vec<Rung<bool>> {
-        table::only_best()
+        table::only_best(kernels_gpu::reduce::bits::BLOCK)
     }
 
     fn entries(rung: &Rung<bool>) -> Vec<Entry> {

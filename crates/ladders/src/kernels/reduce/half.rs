@@ -36,7 +36,7 @@ impl<O: Op<f32> + Reduces, T: Summand<Sum = f32>> Ladder for Half<O, T> {
     type Operands<'j> = Buffer<'j, T>;
 
     fn rungs() -> Vec<Rung<bool>> {
-        table::only_best()
+        table::only_best(kernels_gpu::reduce::best::BLOCK)
     }
 
     fn entries(rung: &Rung<bool>) -> Vec<Entry> {

@@ -6,6 +6,8 @@
 //! `argmax` and `argmin` give the index of the first one, as u64: the first NaN counts as both, and an empty input has
 //! the index 2^64 - 1, which stands for none.
 //!
+//! `summary` gives the sum, the mean, the variance, the minimum and the maximum, as f64.
+//!
 //! Integer sums wrap. NaN in, NaN out, for every operation; the maximum of -0 and +0 is +0, the minimum -0. An empty
 //! input gives the identity: 0, the type's lowest value (-inf), its highest value (+inf).
 //!
@@ -20,7 +22,7 @@ use crate::compare::Expected;
 use crate::error::Result;
 use crate::kernels::spelling::{BLOCK_SIZE, N};
 pub use floats::Operation;
-use kernels_gpu::reduce::{Max, Min, best, double_accumulator::Widen, moments, sorted};
+use kernels_gpu::reduce::{Max, Min, best, double_accumulator::Widen, sorted};
 use launches::{Blueprint, Scratch};
 use rustwarp::backend::{Backend, Buffer, Module, require_memory};
 use rustwarp::element::{Dtype, Element, Summand};
@@ -35,6 +37,7 @@ mod half;
 mod launches;
 pub mod oracle;
 mod scheme;
+mod summary;
 mod table;
 
 /// The types that are also reduced in parts: on several devices, and in chunks.
@@ -43,15 +46,16 @@ pub const IN_PARTS: &[Dtype] = Dtype::NUMBERS;
 /// The family.
 pub const FAMILY: Family = Family {
     name: "reduce",
-    idea: "one value from many: sum, max, min, where max or min is, or the highest or lowest bit",
+    idea: "one value from many: sum, max, min, where max or min is, the highest or lowest bit; or a summary",
     operands: &[Operand::of_elements("input")],
-    ops: &["sum", "max", "min", "argmax", "argmin", "highest_bit", "lowest_bit"],
+    ops: &["sum", "max", "min", "argmax", "argmin", "highest_bit", "lowest_bit", "summary"],
     dtypes: DTYPES,
     only: &[
         ("argmax", Dtype::NUMBERS),
         ("argmin", Dtype::NUMBERS),
         ("highest_bit", bits::DTYPES),
         ("lowest_bit", bits::DTYPES),
+        ("summary", Dtype::NUMBERS),
     ],
     settings: &[],
     variants: || FAMILY.merge(resolve),
@@ -141,6 +145,7 @@ fn resolve(op: &str, dtype: Dtype) -> Result<Resolved> {
             "argmax" => Ok(Resolved::of::<arg::Place<Max, T>>()),
             "argmin" => Ok(Resolved::of::<arg::Place<Min, T>>()),
             "highest_bit" | "lowest_bit" => bits::resolve(op, dtype),
+            "summary" => Ok(Resolved::of::<summary::All<T>>()),
             op => with_op!(FAMILY, op, O => Resolved::of::<Reduce<O, T>>()),
         },
         else => match op {
@@ -165,10 +170,6 @@ impl<O: Operation<T> + Reduces, T: Element + Widen> Ladder for Reduce<O, T> {
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
         match &rung.kernel {
             Planned::Here(kernel) => kernel.entries(&rung.block.kernels()),
-            // The mean and variance are sums, too; no rung launches them.
-            Planned::ByLibrary if O::REDUCTION == Reduction::Sum => {
-                vec![Entry::of(best::reduce_best::<O, T::Entry>), Entry::of(moments::reduce_mean_variance::<T>)]
-            }
             Planned::ByLibrary => vec![Entry::of(best::reduce_best::<O, T::Entry>)],
         }
     }

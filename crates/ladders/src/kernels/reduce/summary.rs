@@ -1,0 +1,142 @@
+//! `summary`: sum, mean, variance, minimum and maximum, in this order.
+//!
+//! Only `best` computes them: the others give one value.
+
+use super::oracle::{Reference, reference};
+use super::{FAMILY, table};
+use crate::compare::Expected;
+use crate::error::Result;
+use crate::kernels::generic::Reduction;
+use crate::kernels::ladder::{Chosen, Ladder, Run, Rung};
+use crate::kernels::plan::Plan;
+use crate::kernels::spelling::N;
+use crate::kernels::{Entry, Job, Oracle, Problem, Work};
+use kernels_gpu::reduce::summary::{Summary, reduce_summary};
+use rustwarp::backend::{Buffer, require_memory};
+use rustwarp::element::{Array, Element, Value};
+use rustwarp::tensor::Tensor;
+use std::marker::PhantomData;
+
+/// All five.
+pub(super) struct All<T>(PhantomData<T>);
+
+impl<T: Element> Ladder for All<T> {
+    const FAMILY: &'static str = FAMILY.name;
+    /// Whether the rung has a kernel.
+    type Kernel = bool;
+    type Operands<'j> = Buffer<'j, T>;
+
+    fn rungs() -> Vec<Rung<bool>> {
+        table::only_best(kernels_gpu::reduce::summary::BLOCK)
+    }
+
+    fn entries(rung: &Rung<bool>) -> Vec<Entry> {
+        if rung.kernel { vec![Entry::of(reduce_summary::<T>)] } else { Vec::new() }
+    }
+
+    fn refusal(rung: &Rung<bool>, _: Problem<'_>) -> Option<String> {
+        (!rung.kernel).then(|| "gives one value".to_owned())
+    }
+
+    fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
+        let expected = Expectation::of(problem.view::<T>(0)?);
+        Ok(Oracle::elements::<f64>(vec![5], move |which, depth| expected.of_result(which, depth)))
+    }
+
+    fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, bool>]) -> Result<Buffer<'j, T>> {
+        let input = job.problem.view::<T>(0)?;
+        let mut bytes = Some(size_of_val(input) as u64);
+        for rung in rungs {
+            let scratch = rustwarp::summary::scratch_bytes::<T>(rung.device.info(), input.len(), rung.tuning())?;
+            bytes = bytes.and_then(|bytes| bytes.checked_add(scratch));
+        }
+        require_memory(job.device, bytes, "reduce with its partial results", &format!("use a smaller {N} or input"))?;
+        Ok(Buffer::from_slice(job.device, input, "input")?)
+    }
+
+    fn work(input: &Buffer<'_, T>) -> Work {
+        Work::bytes(input.bytes())
+    }
+
+    fn prepare(input: &Buffer<'_, T>, rung: &Chosen<'_, bool>, run: Run<'_>) -> Result<()> {
+        let output = Buffer::from_slice(rung.device, &[Summary::<T>::NONE], "summary")?;
+        let read = || {
+            let Summary { sum, mean, variance, min, max } = output.read(1)?[0];
+            Ok(Tensor::from(Array::F64(vec![sum, mean, variance, min.to_f64(), max.to_f64()])))
+        };
+        if input.is_empty() {
+            // A grid of 0 blocks is not valid, so nothing is launched.
+            return run(Plan::reading(rung.block, 0, read));
+        }
+        let plan = rustwarp::summary::Plan::<T, _>::new(&rung.device, input.len(), rung.tuning())?;
+        let launch = plan.prepare(input, &output)?;
+        let shape = launch.shape();
+        let reading = Plan::reading(shape.threads() as u32, shape.grid.iter().product(), read);
+        run(reading.then(launch).with_depth(plan.depth()))
+    }
+}
+
+/// What the results should be, with the data for their error bounds: `rustwarp::summary` has these.
+struct Expectation {
+    values: [f64; 5],
+    /// Number of elements.
+    n: f64,
+    first: f64,
+    /// Sum of the distances from the first element.
+    distances: f64,
+    /// Whether squares of distances may leave the range.
+    overflows: bool,
+}
+
+impl Expectation {
+    fn of<T: Element>(input: &[T]) -> Self {
+        let n = input.len() as f64;
+        let first = input.first().map_or(f64::NAN, |x| x.to_f64());
+        let sum_of = |f: &dyn Fn(f64) -> f64| float(Reference::of_floats(input.iter().map(|x| f(x.to_f64()))).value);
+        let distances = sum_of(&|x| (x - first).abs());
+        let (sum, finite) = (sum_of(&|x| x), input.iter().all(|x| x.to_f64().is_finite()) && n > 0.0);
+        let mean = sum / n;
+        let moments = [sum, mean, sum_of(&|x| (x - mean).powi(2)) / n].map(|x| if finite { x } else { f64::NAN });
+        let [min, max] = [Reduction::Min, Reduction::Max].map(|op| float(reference(op, input).value));
+        let overflows = !(distances * distances * n).is_finite();
+        Self { values: [moments[0], moments[1], moments[2], min, max], n, first, distances, overflows }
+    }
+
+    fn of_result(&self, which: usize, depth: u64) -> Expected {
+        let Self { values: [sum, mean, variance, ..], n, first, distances, overflows } = *self;
+        let depth = depth as f64;
+        let of_mean = mean.abs() + first.abs() + (depth + 2.0) * distances / n;
+        let factor = match which {
+            0 => n * of_mean + sum.abs(),
+            1 => of_mean,
+            2 => 3.0 * (depth + 3.0) * (variance + (first - mean).powi(2)),
+            _ => return Expected::exactly(Value::Float(self.values[which])),
+        };
+        let tolerance = f64::EPSILON * factor;
+        Expected { value: Value::Float(self.values[which]), tolerance, may_overflow: overflows }
+    }
+}
+
+fn float(value: Value) -> f64 {
+    match value {
+        Value::Float(x) => x,
+        Value::Int(x) => x as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oracle_knows_a_summary() {
+        let expected = Expectation::of(&[1_i64, 2, 6]);
+        assert_eq!(expected.values, [9.0, 3.0, 14.0 / 3.0, 1.0, 6.0]);
+        assert!(expected.of_result(1, 2).judge(Value::Float(3.0)).verified);
+        assert!(!expected.of_result(2, 2).judge(Value::Float(4.666)).verified);
+        assert!(!expected.of_result(4, 2).judge(Value::Float(5.0)).verified);
+        let [sum, mean, variance, min, max] = Expectation::of::<f32>(&[]).values;
+        assert!(sum.is_nan() && mean.is_nan() && variance.is_nan());
+        assert_eq!((min, max), (f64::INFINITY, f64::NEG_INFINITY));
+    }
+}
