@@ -73,4 +73,17 @@ mod tests {
             assert!(new == text, "{} is stale: run `cargo xtask docs --book`", path.display());
         }
     }
+
+    #[test]
+    fn every_page_of_the_guide_and_of_a_ladder_is_a_chapter() {
+        let root = root();
+        let summary = read(&root, Path::new("docs/SUMMARY.md")).expect("the list of chapters");
+        for folder in ["guide", "ladders"] {
+            for entry in fs::read_dir(root.join("docs").join(folder)).expect("a folder") {
+                let name = entry.expect("an entry").file_name().into_string().expect("a name");
+                let listed = summary.contains(&format!("({folder}/{name})"));
+                assert!(listed || !name.ends_with(".md"), "docs/SUMMARY.md does not list {folder}/{name}");
+            }
+        }
+    }
 }
