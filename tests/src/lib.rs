@@ -9,6 +9,7 @@ pub mod explained;
 pub mod fixed_point;
 pub mod gemm;
 pub mod group;
+pub mod ieee;
 pub mod matrix;
 pub mod mixed;
 pub mod order;

@@ -10,6 +10,7 @@ use rustwarp::backend::View;
 use rustwarp::matmul::Sizes;
 use rustwarp::mixed_matmul::{self, Factor, mixed_matmul_into};
 use rustwarp::{Device, Error};
+use tests::ieee;
 use tests::mixed::{STORED, plans, value};
 
 fn sim() -> Device {
@@ -146,33 +147,12 @@ fn small_integers_are_exact_and_ties_go_to_even() {
 
 #[test]
 fn infinities_nan_and_overflow_are_those_of_ieee() {
-    let device = sim();
-    let (m, n, k) = (66, 24, 80);
-    let mut a: Vec<f16> = random(m * k, 3).map(f16::from_f32).collect();
-    let mut b: Vec<f16> = random(k * n, 4).map(f16::from_f32).collect();
-    (a[3], a[k + 5], b[7]) = (f16::INFINITY, f16::NAN, f16::NEG_INFINITY);
-    a[2 * k..3 * k].fill(f16::MAX);
-    (0..k).for_each(|l| b[l * n + 2] = f16::ONE);
-    let sizes = Sizes { m, n, k, ..Sizes::default() };
-    let exact = exact(&a, &b, sizes);
-    let (a, b) = (device.upload(&a).expect("memory"), device.upload(&b).expect("memory"));
-    for plan in plans::<f16, f16>(&device, sizes) {
-        let product = || {
-            let mut c = device.zeros::<f16>(m * n).expect("memory");
-            plan.launch([&a, &b], &mut c).expect("a product");
-            c.download().expect("elements")
-        };
-        let result = product();
-        for (i, (&c, (sum, _))) in result.iter().zip(&exact).enumerate() {
-            let place = format!("row {}, column {}: {c} instead of {sum}", i / n, i % n);
-            assert_eq!(c.is_nan(), sum.is_nan(), "{place}");
-            if !sum.is_nan() && (sum.abs() > 65536.0 || sum.is_infinite()) {
-                assert!(c.is_infinite() && f64::from(c) * sum > 0.0, "{place}");
-            }
-        }
-        let bits = |c: &[f16]| c.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-        assert_eq!(bits(&product()), bits(&result), "the same bits in every run");
-    }
+    ieee::narrow_products(&sim());
+}
+
+#[test]
+fn so_are_those_of_products_of_f32_and_f64() {
+    ieee::products(&sim());
 }
 
 /// Rows that consist of 16 bytes, and of which a factor or both start elsewhere.

@@ -2,7 +2,7 @@
 
 use libtest_mimic::Trial;
 use rustwarp::Device;
-use tests::{epilogue, gemm, mixed};
+use tests::{epilogue, gemm, ieee, mixed};
 
 use crate::trial;
 
@@ -22,6 +22,8 @@ pub fn trials() -> Vec<Trial> {
         trial("epilogues_of_f32", || epilogue::of_f32(&gpu())),
         trial("epilogues_of_f64", || epilogue::of_f64(&gpu())),
         trial("epilogues_of_emulated_f32", || epilogue::of_emulated_f32(&gpu())),
+        trial("ieee_narrow_products", || ieee::narrow_products(&gpu())),
+        trial("ieee_products", || ieee::products(&gpu())),
         trial("mixed_small_integers_are_exact", || mixed::small_integers_are_exact(&gpu())),
     ]
 }
