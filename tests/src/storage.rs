@@ -31,7 +31,7 @@ pub fn each(sizes: Sizes, batch: Batch, matrix: usize, mut f: impl FnMut(usize, 
     }
 }
 
-/// -1, 0 or 1 without a period, so that no two rows are equal: a mixed index. Sums of 640 products are below 2^8 in
+/// -1, 0 or 1 without a period, so that rows are seldom equal: a mixed index. Sums of 640 products are below 2^8 in
 /// size, so that bf16 has them.
 pub fn integer(i: usize) -> f32 {
     let mixed = (i as u32 ^ (i as u32 >> 7)).wrapping_mul(0x9e37_79b1);

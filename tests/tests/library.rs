@@ -5,7 +5,6 @@ use rustwarp::filter::Border;
 use rustwarp::matmul::Sizes;
 use rustwarp::reduce::{self, Sum};
 use rustwarp::scan::Kind;
-use rustwarp::summary::{Summary, summary_into};
 use rustwarp::{Buffer, Device, Element, Error, Result, Tuning, matvec, vecadd};
 
 fn sim() -> Device {
@@ -52,48 +51,6 @@ fn bits_of_all_elements() {
     rustwarp::bits::highest_into(&device.zeros::<u32>(3).expect("memory"), &mut bit).expect("a launch");
     assert_eq!(bit.download().expect("a bit"), [rustwarp::bits::NONE]);
     assert!(matches!(sim().highest_bit(&x), Err(Error::OtherDevice { .. })));
-}
-
-#[test]
-fn summaries() {
-    let device = sim();
-    // Far from 0: sums of squares would lose the variance.
-    let values: Vec<f32> = numbers(1003).iter().map(|x| x + 1e6).collect();
-    let x = device.upload(&values).expect("memory");
-    let found = device.summary(&x).expect("a summary").expect("elements");
-    let sum = values.iter().map(|&x| f64::from(x)).sum::<f64>();
-    let mean = sum / 1003.0;
-    let variance = values.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / 1003.0;
-    assert!((found.sum - sum).abs() <= 1e-15 * sum, "{found:?}, not {sum}");
-    assert!((found.mean - mean).abs() <= 1e-15 * mean, "{found:?}, not {mean}");
-    assert!((found.variance - variance).abs() <= 1e-12 * variance, "{found:?}, not {variance}");
-    let [min, max] = [f32::min, f32::max].map(|op| values.iter().copied().reduce(op));
-    assert_eq!((Some(found.min), Some(found.max)), (min, max));
-    let started = device.summary_async(&x).expect("a launch");
-    assert_eq!(started.wait().expect("a summary"), Some(found));
-    let mut output = device.zeros::<Summary<f32>>(1).expect("memory");
-    summary_into(&x, &mut output).expect("a launch");
-    assert_eq!(output.download().expect("a summary"), [found]);
-    assert!(matches!(summary_into(&x, output.view_mut(..0).expect("nothing")), Err(Error::Mismatch(_))));
-    assert!(matches!(sim().summary_async(&x), Err(Error::OtherDevice { .. })));
-    let none = device.upload::<u32>(&[]).expect("memory");
-    assert_eq!(device.summary(&none).expect("a summary"), None);
-    assert_eq!(device.summary_async(&none).and_then(|found| found.wait()).expect("a summary"), None);
-    let mut output = device.zeros::<Summary<u32>>(1).expect("memory");
-    summary_into(&none, &mut output).expect("a copy");
-    let Summary { sum, mean, variance, min, max } = output.download().expect("a summary")[0];
-    assert!(sum.is_nan() && mean.is_nan() && variance.is_nan() && (min, max) == (u32::MAX, 0));
-    let wide = device.upload(&[i64::MAX, i64::MIN]).expect("memory");
-    let found = device.summary(&wide).expect("a summary").expect("elements");
-    let variance = (1_u128 << 126) as f64;
-    assert_eq!(found, Summary { sum: 0.0, mean: 0.0, variance, min: i64::MIN, max: i64::MAX });
-    for values in [[1.0, f64::NAN], [1.0, f64::INFINITY], [f64::NEG_INFINITY, 1.0]] {
-        let found = device.upload(&values).and_then(|x| device.summary(&x)).expect("a summary");
-        let found = found.expect("elements");
-        assert!(found.sum.is_nan() && found.mean.is_nan() && found.variance.is_nan(), "{values:?}: {found:?}");
-        assert_eq!((found.min.is_nan(), found.max.is_nan()), (values[1].is_nan(), values[1].is_nan()));
-        assert!(values[1].is_nan() || found.max == values[0].max(values[1]) && found.min == values[0].min(values[1]));
-    }
 }
 
 #[test]

@@ -2,14 +2,14 @@
 //!
 //! The variance is that of the elements, the mean square distance from their mean; that of a population of which they
 //! are a sample is estimated by `n / (n - 1)` times as much. NaN or an infinity among the elements gives NaN for the
-//! sum, the mean and the variance; the extremes are those of [`max`](crate::reduce::max) and
-//! [`min`](crate::reduce::min).
+//! sum, the mean and the variance; numbers of f64 whose distances or squares of distances exceed its range give NaN or
+//! an infinity. The extremes are those of [`max`](crate::reduce::max) and [`min`](crate::reduce::min).
 //!
 //! - *Error bound*: let `d` be [`Plan::depth`], `epsilon` that of f64, and `s` the distance of the first element from
 //!   the mean. The mean differs from the exact one by at most `epsilon * (|mean| + (d + 2) * (mean distance from the
-//!   first element))`, the sum by `n` times as much and `epsilon * n * |first element|`, the variance by at most
-//!   `3 * (d + 3) * epsilon * (variance + s^2)`. Elements of i64 and u64 are rounded to f64 first. The extremes are
-//!   exact.
+//!   first element))`, the sum by `n` times as much plus `epsilon * n * |first element|`, the variance by at most
+//!   `3 * (d + 3) * epsilon * (variance + s^2)`. Elements of i64 and u64 are rounded to f64 before, which changes each
+//!   by at most `epsilon / 2` of itself; these errors come on top. The extremes are exact.
 //! - *Determinism*: bits fixed by length and grid: the same on every run on devices with the same number of
 //!   multiprocessors, where the first elements have the same places between 16-byte boundaries.
 //! - *Source*: T. Chan, G. Golub, R. LeVeque, "Algorithms for Computing the Sample Variance" (1983), with sums of
@@ -18,7 +18,7 @@
 use crate::backend::{DeviceInfo, Handle, Memory, View, ViewMut};
 use crate::device::{Device, VALUE};
 use crate::element::Element;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use crate::pending::Pending;
 use crate::ptx::library;
@@ -30,7 +30,7 @@ pub use kernel::Summary;
 /// Sum, mean, variance, minimum and maximum of all elements; `None` for an empty input.
 ///
 /// # Errors
-/// [`Error::NoPtx`](crate::Error::NoPtx) if the kernels are not built, and the errors of the device.
+/// [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
 pub fn summary<'a, T: Element>(input: impl Into<View<'a, T>>) -> Result<Option<Summary<T>>> {
     let input = input.into();
     on(input.device(), input)
@@ -40,8 +40,8 @@ pub fn summary<'a, T: Element>(input: impl Into<View<'a, T>>) -> Result<Option<S
 /// [`Summary::NONE`] for an empty input.
 ///
 /// # Errors
-/// [`Error::Mismatch`](crate::Error::Mismatch) for an output of another length,
-/// [`Error::OtherDevice`](crate::Error::OtherDevice) for an input of another device, and those of [`summary`].
+/// [`Error::Mismatch`] for an output of another length,
+/// [`Error::OtherDevice`] for an input of another device, and those of [`summary`].
 pub fn summary_into<'a, T: Element>(
     input: impl Into<View<'a, T>>,
     output: impl Into<ViewMut<'a, Summary<T>>>,
@@ -70,11 +70,17 @@ fn on_async<T: Element>(device: &Device, input: View<'_, T>) -> Result<Pending<O
 /// # Errors
 /// Those of [`Plan::new`].
 pub fn scratch_bytes<T: Element>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
-    let partials = u64::from(config::<T>(info, n, tuning)?.grid) * size_of::<kernel::Known<T>>() as u64;
+    let partials = u64::from(config::<T>(info, n, tuning)?.grid) * size_of::<kernel::Partial<T>>() as u64;
     Ok(partials + size_of::<u32>() as u64)
 }
 
 fn config<T: Element>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<LastBlock> {
+    if let Some(block) = tuning.block.filter(|block| *block > kernel::MOST_THREADS) {
+        let most = kernel::MOST_THREADS;
+        return Err(Error::Argument(format!(
+            "a block has registers for at most {most} threads of this kernel, not {block}"
+        )));
+    }
     let blocks_per_sm = kernel::blocks_per_sm(size_of::<T>());
     let tuned = Tuned { block: kernel::BLOCK, blocks_per_sm, alone: 0 };
     LastBlock::new(info, n as u64, best::per_thread(size_of::<T>()), tuned, tuning)
@@ -85,7 +91,7 @@ fn config<T: Element>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<Las
 pub struct Plan<T: Element, H: Handle = Device> {
     n: usize,
     config: LastBlock,
-    partials: Memory<kernel::Known<T>, H>,
+    partials: Memory<kernel::Partial<T>, H>,
     /// The ticket, which is 0 between launches.
     ticket: Memory<u32, H>,
     element: PhantomData<T>,
@@ -95,8 +101,8 @@ impl<T: Element, H: Handle> Plan<T, H> {
     /// Plans the summary of `n` elements.
     ///
     /// # Errors
-    /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support,
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has less memory free.
+    /// [`Error::Argument`] for a tuning that the kernel does not support,
+    /// [`Error::OutOfMemory`] if the device has less memory free.
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
         let config = config::<T>(device.backend().info(), n, tuning)?;
         Ok(Self {
@@ -117,8 +123,8 @@ impl<T: Element, H: Handle> Plan<T, H> {
     /// nothing.
     ///
     /// # Errors
-    /// [`Error::Mismatch`](crate::Error::Mismatch) for memory of another length,
-    /// [`Error::OtherDevice`](crate::Error::OtherDevice) for memory of another device.
+    /// [`Error::Mismatch`] for memory of another length,
+    /// [`Error::OtherDevice`] for memory of another device.
     pub fn prepare<'a>(
         &'a self,
         input: impl Into<View<'a, T, H>>,
@@ -140,7 +146,7 @@ impl<T: Element> Plan<T> {
     /// Starts the reduction, which writes to the output, in stream order; [`Summary::NONE`] without elements.
     ///
     /// # Errors
-    /// Those of [`Plan::prepare`], [`Error::NoPtx`](crate::Error::NoPtx) if the kernels are not built, and the errors
+    /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors
     /// of the device.
     pub fn launch<'a>(&self, input: impl Into<View<'a, T>>, output: impl Into<ViewMut<'a, Summary<T>>>) -> Result<()> {
         let (input, mut output) = (input.into(), output.into());
@@ -156,7 +162,7 @@ impl Device {
     /// [`summary`] of a buffer of this device.
     ///
     /// # Errors
-    /// [`Error::OtherDevice`](crate::Error::OtherDevice) for a buffer of another device, and those of [`summary`].
+    /// [`Error::OtherDevice`] for a buffer of another device, and those of [`summary`].
     pub fn summary<'a, T: Element>(&self, input: impl Into<View<'a, T>>) -> Result<Option<Summary<T>>> {
         let input = input.into();
         input.require_on(self, "the input")?;

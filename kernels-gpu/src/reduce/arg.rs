@@ -1,9 +1,9 @@
-//! `argmax` and `argmin` in one pass and one launch, at the speed of `best`.
+//! `argmax` and `argmin` in one pass and one launch.
 //!
 //! - An index per element would triple the work. A thread keeps the best value so far, and the round of [`UNROLL`]
 //!   vectors that first had it; a round is reduced as in `best`, without any index.
 //! - Then the block's best value is known. Only the threads that have it, which is usually one, load their best round
-//!   again and search it for the first position of the value: if all did, they would read 17 MB again.
+//!   again and search it for the first position of the value: if all did, those of an H200 would read 17 MB again.
 //! - The last block finds the best of the blocks' values. Of equal values the lower index wins, so that the order does
 //!   not matter.
 

@@ -24,7 +24,8 @@
 //! numbers the larger one has the higher or an equally high bit. For the lowest bit `min` does not: of 8 and 9 it is 8,
 //! whose lowest set bit is bit 3, although 9 has bit 0.
 //!
-//! `summary` is the sum, the mean, the variance, the minimum and the maximum in one read, by [`mod@summary`] alone.
+//! `summary` is the sum, the mean, the variance, the minimum and the maximum in one read ([`mod@summary`]), by `best`
+//! alone.
 //!
 //! Sources: M. Harris, "Optimizing Parallel Reduction in CUDA" (the first seven rungs); J. Luitjens, "Faster Parallel
 //! Reductions on Kepler" (shuffles); D. Merrill's CUB (`DeviceReduce`) to compare with.

@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::kernels::ladder::{Chosen, Ladder, Resolved, Run, Rung};
 use crate::kernels::plan::Plan;
 use crate::kernels::spelling::{DTYPE, N};
-use crate::kernels::{Entry, Job, Oracle, Problem, Work};
-use kernels_gpu::reduce::bits::{Bit, Bits, Highest, Lowest, NONE, reduce_bit};
+use crate::kernels::{BlockRule, Entry, Job, Oracle, Problem, Work};
+use kernels_gpu::reduce::bits::{BLOCK, Bit, Bits, Highest, Lowest, NONE, reduce_bit};
 use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::element::{Dtype, Element, Value};
 use std::marker::PhantomData;
@@ -41,7 +41,7 @@ impl<B: Bit, T: Element + Bits> Ladder for Set<B, T> {
     type Operands<'j> = Buffer<'j, T>;
 
     fn rungs() -> Vec<Rung<bool>> {
-        table::only_best(kernels_gpu::reduce::bits::BLOCK)
+        table::only_best(BlockRule::WholeWarps { default: BLOCK })
     }
 
     fn entries(rung: &Rung<bool>) -> Vec<Entry> {

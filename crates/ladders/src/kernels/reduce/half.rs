@@ -8,8 +8,8 @@ use crate::kernels::generic::{Reduces, with_op};
 use crate::kernels::ladder::{Chosen, Ladder, Resolved, Run, Rung};
 use crate::kernels::plan::Plan;
 use crate::kernels::spelling::{DTYPE, N};
-use crate::kernels::{Entry, Job, Oracle, Problem, Work};
-use kernels_gpu::reduce::{Op, best::reduce_best};
+use crate::kernels::{BlockRule, Entry, Job, Oracle, Problem, Work};
+use kernels_gpu::reduce::{Op, best::BLOCK, best::reduce_best};
 use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::element::{Dtype, Summand};
 use std::marker::PhantomData;
@@ -36,7 +36,7 @@ impl<O: Op<f32> + Reduces, T: Summand<Sum = f32>> Ladder for Half<O, T> {
     type Operands<'j> = Buffer<'j, T>;
 
     fn rungs() -> Vec<Rung<bool>> {
-        table::only_best(kernels_gpu::reduce::best::BLOCK)
+        table::only_best(BlockRule::WholeWarps { default: BLOCK })
     }
 
     fn entries(rung: &Rung<bool>) -> Vec<Entry> {

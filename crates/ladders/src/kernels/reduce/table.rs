@@ -18,12 +18,12 @@ fn fill<T>(per_thread: u32, kernel: Launcher<T>) -> Kernel<T> {
     Scheme::GridStride { per_thread, kernel }.into()
 }
 
-/// The rows for operations and types of which only `best` has a kernel, by default with blocks of this size: whether
-/// the row has one.
-pub(super) fn only_best(default: u32) -> Vec<Rung<bool>> {
+/// The rows for operations and types of which only `best` has a kernel, with this rule for its blocks: whether the row
+/// has one.
+pub(super) fn only_best(block_of_best: BlockRule) -> Vec<Rung<bool>> {
     let rows = rungs::<Sum, f32>().into_iter();
     let row = |Rung { name, idea, block, .. }: Rung<Table<f32>>| match name {
-        BEST => Rung { name, idea, block: BlockRule::WholeWarps { default }, kernel: true },
+        BEST => Rung { name, idea, block: block_of_best, kernel: true },
         _ => Rung { name, idea, block, kernel: false },
     };
     rows.map(row).collect()
