@@ -259,8 +259,12 @@ impl<'b> Runs<'b> {
             let (mut seen, wrong, ran) = (0, &mut self.wrong, &mut self.ran);
             let mut solving = variants.clone();
             let result = family.resolve(&problem).and_then(|ladder| {
-                // What a variant does not solve is not run; `ran` shows whether it solves any problem.
-                solving.retain(|variant| ladder.refusal(*variant, problem).is_none());
+                // What a variant does not solve, or not with this block for this operation, is not run; `ran` shows
+                // whether it solves any problem.
+                let infos = ladder.variants();
+                let allows = |info: &VariantInfo| info.block.choose(block, info.name, 1024).is_ok();
+                let allowed = |name| infos.iter().any(|info| info.name == name && allows(info));
+                solving.retain(|variant| ladder.refusal(*variant, problem).is_none() && allowed(variant.name));
                 if solving.is_empty() {
                     return Ok(None);
                 }

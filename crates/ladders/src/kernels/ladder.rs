@@ -166,8 +166,8 @@ impl Resolved {
         Self { variants: variants::<L>, oracle: L::oracle, refusal: refusal::<L>, run: run::<L> }
     }
 
-    /// The table, with the entries of these types.
-    pub(crate) fn variants(&self) -> Vec<VariantInfo> {
+    /// The table, with the entries of these types, and the blocks that this operation allows.
+    pub fn variants(&self) -> Vec<VariantInfo> {
         (self.variants)()
     }
 }
