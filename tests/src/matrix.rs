@@ -1,6 +1,6 @@
 //! Runs every variant of every family over types, operations and lengths, and collects the failures.
 
-use ladders::kernels::{Case, Demand, FAMILIES, Family, Job, Problem, RungId, Settings, VariantInfo};
+use ladders::kernels::{Case, Demand, FAMILIES, Family, Job, Problem, Settings, VariantInfo};
 use libtest_mimic::{Failed, Trial};
 use rustwarp::backend::{Backend, Checkers, Checks, Choice, Module, open};
 use rustwarp::element::{Array, Dtype};
@@ -246,18 +246,11 @@ impl<'b> Runs<'b> {
         settings: &Settings,
         block: Option<u32>,
     ) {
-        let infos = (family.variants)();
-        let allowed = |(info, _): &(&VariantInfo, RungId)| info.block.choose(block, info.name, 1024).is_ok();
-        let variants: Vec<_> = infos.iter().zip(family.rungs()).filter(allowed).map(|(_, rung)| rung).collect();
-        if variants.is_empty() {
-            // No variant supports this block size; `ran` shows whether one of the sizes suits each variant.
-            return;
-        }
         let dtype = inputs.first().map_or(family.dtypes[0], Tensor::dtype);
         for op in ops(family, dtype) {
             let problem = Problem { inputs, dtype, op, settings };
             let (mut seen, wrong, ran) = (0, &mut self.wrong, &mut self.ran);
-            let mut solving = variants.clone();
+            let mut solving = family.rungs();
             let result = family.resolve(&problem).and_then(|ladder| {
                 // What a variant does not solve, or not with this block for this operation, is not run; `ran` shows
                 // whether it solves any problem.

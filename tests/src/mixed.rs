@@ -2,7 +2,6 @@
 
 use float8::F8E4M3;
 use half::f16;
-use rustwarp::element::Value;
 use rustwarp::matmul::{Batch, Sizes};
 use rustwarp::mixed_matmul::{Factor, Forced, Plan};
 use rustwarp::{Buffer, Device, Scalar};
@@ -34,10 +33,7 @@ pub fn integers(n: usize, step: usize) -> impl Iterator<Item = f32> {
 
 /// The number that an element is.
 pub fn value<T: Scalar>(x: T) -> f64 {
-    match x.value() {
-        Value::Float(x) => x,
-        Value::Int(x) => x as f64,
-    }
+    x.value().to_f64()
 }
 
 /// Integers whose sums have few bits have no error, whatever the type and the storage order.

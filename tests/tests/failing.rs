@@ -10,7 +10,7 @@ use rustwarp::{Diagnostic, Tensor};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
-use tests::matrix::load;
+use tests::matrix::{largest, load, ops};
 
 struct Simulator {
     device: Box<dyn Backend>,
@@ -135,14 +135,11 @@ fn the_correct_rung_has_no_findings() {
         let family = kernels::family(family).unwrap_or_else(|| panic!("{}: no family {family}", example.name));
         let variant = family.select(rung).expect("its rung")[0].name;
         // The largest case that the family's tests run has several blocks, the last of which is not full.
-        let cases = (family.cases)();
-        let elements = |case: &&Case| case.size.iter().product::<u64>();
-        let case = cases.iter().filter(|case| elements(case) <= 1 << 13).max_by_key(elements).expect("a case");
+        let case = largest(family);
         // Every operation is run, since a mistake may change the result of some operations only.
-        let ops = if family.ops.is_empty() { &[""] } else { family.ops };
         let mut ran = 0;
-        for op in ops.iter().filter(|op| family.has(op, family.dtypes[0])) {
-            let Some((found, right)) = simulator.check(family, op, variant, case) else { continue };
+        for op in ops(family, family.dtypes[0]) {
+            let Some((found, right)) = simulator.check(family, op, variant, &case) else { continue };
             assert!(right && found.is_empty(), "{} {variant} {op}: {found:?}", family.name);
             ran += 1;
         }

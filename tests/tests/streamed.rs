@@ -208,10 +208,7 @@ fn a_file_is_summed_in_two_parts() -> Result<(), Box<dyn std::error::Error>> {
 fn product<T: Real>([m, n, k]: [usize; 3], chunk: u64) {
     let device = sim();
     let (a, b) = (numbers::<T>(m * k), numbers::<T>(k * n + 3)[3..].to_vec());
-    let float = |x: T| match x.value() {
-        Value::Float(x) => x,
-        Value::Int(x) => x as f64,
-    };
+    let float = |x: T| x.value().to_f64();
     let element =
         |i: usize| (0..k).map(|at| float(a[i / n * k + at]) * float(b[at * n + i % n])).fold(0.0, |sum, x| sum + x);
     let expected: Vec<T> = (0..m * n).map(|i| <T as Element>::round(Value::Float(element(i)))).collect();

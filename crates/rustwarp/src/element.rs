@@ -101,6 +101,16 @@ pub enum Value {
     Int(i128),
 }
 
+impl Value {
+    /// The nearest f64.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Self::Float(x) => x,
+            Self::Int(x) => x as f64,
+        }
+    }
+}
+
 impl fmt::Display for Value {
     /// Prints floats so that they read back to the same bits as f64.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

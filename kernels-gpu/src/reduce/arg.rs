@@ -119,7 +119,7 @@ unsafe fn block_arg<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> Arg<T> 
     thread::sync_threads(); // all have read it, and the slots are used again
     let index = if share.best.same(value) { share.find(value) } else { NOWHERE };
     // SAFETY: the caller upholds this function's contract.
-    let index = unsafe { block_reduce_by(index, NOWHERE, |index| lowest(index)) };
+    let index = unsafe { block_reduce::<Min, u64>(index) };
     Arg { value, index }
 }
 
@@ -212,21 +212,6 @@ impl<'a, T: Number, const W: usize> Share<'a, T, W> {
         }
         if is_at(before) { before as u64 } else { index }
     }
-}
-
-/// The lowest index of a warp, in lane 0.
-///
-/// # Safety
-/// All 32 lanes of the warp call it together.
-#[inline(always)]
-unsafe fn lowest(mut index: u64) -> u64 {
-    let mut delta = WARP / 2;
-    while delta > 0 {
-        // SAFETY: by contract all lanes named by the mask reach this call.
-        index = index.min(unsafe { warp::shuffle_down(warp::ALL, index, delta) });
-        delta /= 2;
-    }
-    index
 }
 
 /// The best value of a round.

@@ -205,10 +205,7 @@ fn continued(i: usize, before: usize, len: usize, border: u32) -> Option<usize> 
 }
 
 pub(super) fn float<T: Element>(x: T) -> f64 {
-    match x.value() {
-        Value::Float(x) => x,
-        Value::Int(x) => x as f64,
-    }
+    x.value().to_f64()
 }
 
 #[cfg(test)]

@@ -60,10 +60,7 @@ pub(super) fn in_line<T: Scalar>(elements: &[T], x: usize, k: usize, contiguous:
 
 /// The element as f64; exact for all types of factors and products, integers of at most 32 bits among them.
 pub(crate) fn float<T: Scalar>(element: T) -> f64 {
-    match element.value() {
-        Value::Float(x) => x,
-        Value::Int(x) => x as f64,
-    }
+    element.value().to_f64()
 }
 
 /// One element of every patch of `m` by `n` elements, and the last, in the order of memory.

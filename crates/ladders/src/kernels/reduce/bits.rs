@@ -2,15 +2,15 @@
 //!
 //! Only `best` computes them: the others combine by sum, maximum and minimum.
 
-use super::{FAMILY, table};
+use super::{FAMILY, only_best};
 use crate::compare::Expected;
 use crate::error::{Error, Result};
 use crate::kernels::ladder::{Chosen, Ladder, Resolved, Run, Rung};
 use crate::kernels::plan::Plan;
-use crate::kernels::spelling::{DTYPE, N};
+use crate::kernels::spelling::DTYPE;
 use crate::kernels::{BlockRule, Entry, Job, Oracle, Problem, Work};
 use kernels_gpu::reduce::bits::{BLOCK, Bit, Bits, Highest, Lowest, NONE, reduce_bit};
-use rustwarp::backend::{Buffer, require_memory};
+use rustwarp::backend::Buffer;
 use rustwarp::element::{Dtype, Element, Value};
 use std::marker::PhantomData;
 
@@ -41,7 +41,7 @@ impl<B: Bit, T: Element + Bits> Ladder for Set<B, T> {
     type Operands<'j> = Buffer<'j, T>;
 
     fn rungs() -> Vec<Rung<bool>> {
-        table::only_best(BlockRule::WholeWarps { default: BLOCK })
+        only_best::rungs(BlockRule::WholeWarps { default: BLOCK })
     }
 
     fn entries(rung: &Rung<bool>) -> Vec<Entry> {
@@ -58,14 +58,7 @@ impl<B: Bit, T: Element + Bits> Ladder for Set<B, T> {
     }
 
     fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, bool>]) -> Result<Buffer<'j, T>> {
-        let input = job.problem.view::<T>(0)?;
-        let mut bytes = Some(size_of_val(input) as u64);
-        for rung in rungs {
-            let scratch = rustwarp::bits::scratch_bytes::<T>(rung.device.info(), input.len(), rung.tuning())?;
-            bytes = bytes.and_then(|bytes| bytes.checked_add(scratch));
-        }
-        require_memory(job.device, bytes, "reduce with its partial results", &format!("use a smaller {N} or input"))?;
-        Ok(Buffer::from_slice(job.device, input, "input")?)
+        only_best::upload(job, rungs, rustwarp::bits::scratch_bytes::<T>)
     }
 
     fn work(input: &Buffer<'_, T>) -> Work {

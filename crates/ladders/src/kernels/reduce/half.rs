@@ -2,15 +2,15 @@
 //!
 //! Only `best` computes them: it widens elements as it reads them, where the others show one idea each.
 
-use super::{FAMILY, scheme::Bound, table};
+use super::{FAMILY, only_best, scheme::Bound};
 use crate::error::{Error, Result};
 use crate::kernels::generic::{Reduces, with_op};
 use crate::kernels::ladder::{Chosen, Ladder, Resolved, Run, Rung};
 use crate::kernels::plan::Plan;
-use crate::kernels::spelling::{DTYPE, N};
+use crate::kernels::spelling::DTYPE;
 use crate::kernels::{BlockRule, Entry, Job, Oracle, Problem, Work};
 use kernels_gpu::reduce::{Op, best::BLOCK, best::reduce_best};
-use rustwarp::backend::{Buffer, require_memory};
+use rustwarp::backend::Buffer;
 use rustwarp::element::{Dtype, Summand};
 use std::marker::PhantomData;
 
@@ -36,7 +36,7 @@ impl<O: Op<f32> + Reduces, T: Summand<Sum = f32>> Ladder for Half<O, T> {
     type Operands<'j> = Buffer<'j, T>;
 
     fn rungs() -> Vec<Rung<bool>> {
-        table::only_best(BlockRule::WholeWarps { default: BLOCK })
+        only_best::rungs(BlockRule::WholeWarps { default: BLOCK })
     }
 
     fn entries(rung: &Rung<bool>) -> Vec<Entry> {
@@ -52,14 +52,7 @@ impl<O: Op<f32> + Reduces, T: Summand<Sum = f32>> Ladder for Half<O, T> {
     }
 
     fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, bool>]) -> Result<Buffer<'j, T>> {
-        let input = job.problem.view::<T>(0)?;
-        let mut bytes = Some(size_of_val(input) as u64);
-        for rung in rungs {
-            let scratch = rustwarp::reduce::scratch_bytes::<T>(rung.device.info(), input.len(), rung.tuning())?;
-            bytes = bytes.and_then(|bytes| bytes.checked_add(scratch));
-        }
-        require_memory(job.device, bytes, "reduce with its partial results", &format!("use a smaller {N} or input"))?;
-        Ok(Buffer::from_slice(job.device, input, "input")?)
+        only_best::upload(job, rungs, rustwarp::reduce::scratch_bytes::<T>)
     }
 
     fn work(input: &Buffer<'_, T>) -> Work {

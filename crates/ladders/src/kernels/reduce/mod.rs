@@ -35,6 +35,7 @@ mod bits;
 mod floats;
 mod half;
 mod launches;
+mod only_best;
 pub mod oracle;
 mod scheme;
 mod summary;

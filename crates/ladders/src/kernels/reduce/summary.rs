@@ -3,17 +3,16 @@
 //! Only `best` computes them: the others give one value.
 
 use super::oracle::{Reference, reference};
-use super::{FAMILY, table};
+use super::{FAMILY, only_best};
 use crate::compare::Expected;
 use crate::error::Result;
 use crate::kernels::generic::Reduction;
 use crate::kernels::ladder::{Chosen, Ladder, Run, Rung};
 use crate::kernels::plan::Plan;
-use crate::kernels::spelling::N;
 use crate::kernels::{BlockRule, Entry, Job, Oracle, Problem, Work};
 use kernels_gpu::reduce::best::BLOCKS;
 use kernels_gpu::reduce::summary::{BLOCK, Summary, reduce_summary};
-use rustwarp::backend::{Buffer, require_memory};
+use rustwarp::backend::Buffer;
 use rustwarp::element::{Array, Element, Value};
 use rustwarp::tensor::Tensor;
 use std::marker::PhantomData;
@@ -28,7 +27,7 @@ impl<T: Element> Ladder for All<T> {
     type Operands<'j> = Buffer<'j, T>;
 
     fn rungs() -> Vec<Rung<bool>> {
-        table::only_best(BlockRule::OneOf { sizes: &BLOCKS, default: BLOCK })
+        only_best::rungs(BlockRule::OneOf { sizes: &BLOCKS, default: BLOCK })
     }
 
     fn entries(rung: &Rung<bool>) -> Vec<Entry> {
@@ -45,14 +44,7 @@ impl<T: Element> Ladder for All<T> {
     }
 
     fn upload<'j>(job: &'j Job<'_>, rungs: &[Chosen<'_, bool>]) -> Result<Buffer<'j, T>> {
-        let input = job.problem.view::<T>(0)?;
-        let mut bytes = Some(size_of_val(input) as u64);
-        for rung in rungs {
-            let scratch = rustwarp::summary::scratch_bytes::<T>(rung.device.info(), input.len(), rung.tuning())?;
-            bytes = bytes.and_then(|bytes| bytes.checked_add(scratch));
-        }
-        require_memory(job.device, bytes, "reduce with its partial results", &format!("use a smaller {N} or input"))?;
-        Ok(Buffer::from_slice(job.device, input, "input")?)
+        only_best::upload(job, rungs, rustwarp::summary::scratch_bytes::<T>)
     }
 
     fn work(input: &Buffer<'_, T>) -> Work {
@@ -93,13 +85,13 @@ impl Expectation {
     fn of<T: Element>(input: &[T]) -> Self {
         let n = input.len() as f64;
         let first = input.first().map_or(f64::NAN, |x| x.to_f64());
-        let sum_of = |f: &dyn Fn(f64) -> f64| float(Reference::of_floats(input.iter().map(|x| f(x.to_f64()))).value);
+        let sum_of = |f: &dyn Fn(f64) -> f64| Reference::of_floats(input.iter().map(|x| f(x.to_f64()))).value.to_f64();
         // From distances, as small as they are, mean and variance have no more than their own rounding errors.
         let distance = sum_of(&|x| x - first) / n;
         let variance = sum_of(&|x| (x - first - distance).powi(2)) / n;
         let finite = input.iter().all(|x| x.to_f64().is_finite()) && n > 0.0;
         let moments = [sum_of(&|x| x), first + distance, variance].map(|x| if finite { x } else { f64::NAN });
-        let [min, max] = [Reduction::Min, Reduction::Max].map(|op| float(reference(op, input).value));
+        let [min, max] = [Reduction::Min, Reduction::Max].map(|op| reference(op, input).value.to_f64());
         let distances = sum_of(&|x| (x - first).abs());
         let squares = sum_of(&|x| (x - first).powi(2)) + distance * distance;
         let overflow = [distances, squares].map(|sum| finite && !sum.is_finite());
@@ -117,13 +109,6 @@ impl Expectation {
             _ => return Expected::exactly(Value::Float(self.values[which])),
         };
         Expected { value: Value::Float(self.values[which]), tolerance: f64::EPSILON * factor, may_overflow }
-    }
-}
-
-fn float(value: Value) -> f64 {
-    match value {
-        Value::Float(x) => x,
-        Value::Int(x) => x as f64,
     }
 }
 

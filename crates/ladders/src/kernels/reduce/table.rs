@@ -2,8 +2,8 @@
 
 use super::floats::{self, Operation};
 use super::scheme::{Bound, ForBlock, Kernel, Launcher, Scheme, Table, wider};
+use crate::kernels::BlockRule;
 use crate::kernels::ladder::{Planned, Rung};
-use crate::kernels::{BEST, BlockRule};
 use kernels_gpu::reduce::double_accumulator::Widen;
 use kernels_gpu::reduce::*;
 use rustwarp::element::Element;
@@ -16,17 +16,6 @@ fn tree<T>(per_thread: usize, kernel: Launcher<T>) -> Kernel<T> {
 /// [`Scheme::GridStride`].
 fn fill<T>(per_thread: u32, kernel: Launcher<T>) -> Kernel<T> {
     Scheme::GridStride { per_thread, kernel }.into()
-}
-
-/// The rows for operations and types of which only `best` has a kernel, with this rule for its blocks: whether the row
-/// has one.
-pub(super) fn only_best(block_of_best: BlockRule) -> Vec<Rung<bool>> {
-    let rows = rungs::<Sum, f32>().into_iter();
-    let row = |Rung { name, idea, block, .. }: Rung<Table<f32>>| match name {
-        BEST => Rung { name, idea, block: block_of_best, kernel: true },
-        _ => Rung { name, idea, block, kernel: false },
-    };
-    rows.map(row).collect()
 }
 
 /// The table.
