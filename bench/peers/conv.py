@@ -3,7 +3,7 @@
     python3 bench/peers/conv.py conv2d - f32 8192x8192 42 21 cold 0 /tmp --mask 5
 
 cuDNN correlates with zeros around the input, as much on both sides: what a mask with an odd number of taps needs. For other masks and
-borders there is nothing to compare with. TF32 is off: the products are those of f32.
+borders there is nothing to compare with. A separable mask takes two convolutions. TF32 is off: the products are those of f32.
 """
 
 import json
@@ -60,7 +60,7 @@ def main():
     shape, seed, repeat = [int(axis) for axis in size.split("x")], int(seed), int(repeat)
     columns = int(options.get("--mask", 5))
     rows = int(options.get("--mask-rows", 0)) or columns
-    if family not in ("conv1d", "conv2d"):
+    if family not in ("conv1d", "conv2d", "separable"):
         skip(f"it does not support the family {family}")
     if name not in ("f32", "f64"):
         skip(f"it does not support the type {name}")
@@ -78,7 +78,7 @@ def main():
     # cuDNN tries its algorithms in the first call, and keeps the fastest.
     torch.backends.cudnn.benchmark = True
     dtype = torch.float32 if name == "f32" else torch.float64
-    if family == "conv2d" and len(shape) == 1:
+    if family != "conv1d" and len(shape) == 1:
         shape = shape * 2
     count = 1
     for axis in shape:
@@ -86,8 +86,12 @@ def main():
     if count == 0:
         skip("the input is empty")
     image = generated(count, seed, dtype).reshape(shape)
-    taps_count = columns if family == "conv1d" else rows * columns
-    mask = generated(taps_count, seed + 1, dtype).reshape([1, 1] + taps)
+    if family == "separable":
+        column = generated(rows, seed + 1, dtype).reshape([1, 1, rows, 1])
+        row = generated(columns, seed + 2, dtype).reshape([1, 1, 1, columns])
+    else:
+        taps_count = columns if family == "conv1d" else rows * columns
+        mask = generated(taps_count, seed + 1, dtype).reshape([1, 1] + taps)
     # The first axis is the channels, each a signal or a picture of its own.
     if family == "conv1d":
         batch = image.reshape(shape[0], -1).transpose(0, 1).contiguous().unsqueeze(1)
@@ -99,7 +103,10 @@ def main():
         convolve = torch.nn.functional.conv2d
         restored = lambda result: result.squeeze(1).permute(1, 2, 0).reshape(shape)
     padding = [n // 2 for n in taps]
-    run = lambda: convolve(batch, mask, padding=padding)
+    if family == "separable":
+        run = lambda: convolve(convolve(batch, row, padding=[0, padding[1]]), column, padding=[padding[0], 0])
+    else:
+        run = lambda: convolve(batch, mask, padding=padding)
     with torch.no_grad():
         samples = measured(run, 2 * batch.nbytes, repeat, cache == "cold")
         result = restored(run())

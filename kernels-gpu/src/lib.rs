@@ -53,6 +53,8 @@ pub mod scan;
 pub mod scan_by_key;
 pub mod segreduce;
 #[cfg(feature = "ladders")]
+pub mod separable;
+#[cfg(feature = "ladders")]
 pub mod tensor;
 #[cfg(feature = "ladders")]
 pub mod texture;

@@ -166,6 +166,39 @@ fn convolutions() {
     assert_eq!((filtered[0], filtered[2], filtered[12]), (4.0, 6.0, 9.0));
 }
 
+/// Bytes and f16 are filtered as f32, and results rounded to their type once: also between the two passes of a
+/// separable mask.
+#[test]
+fn convolutions_of_narrow_pictures() {
+    let (device, shape) = (sim(), [3, 4, 1]);
+    let bytes: [u8; 12] = [0, 10, 20, 255, 7, 0, 0, 0, 255, 255, 255, 255];
+    let photo = device.upload(&bytes).expect("memory");
+    let scaled = |tap: f32| device.conv2d(&photo, shape, &[tap], [1, 1], Border::Zero).and_then(|y| y.download());
+    assert_eq!(scaled(0.25).expect("a picture"), [0, 2, 5, 64, 2, 0, 0, 0, 64, 64, 64, 64], "2.5 becomes 2");
+    assert_eq!(scaled(-3.0).expect("a picture"), [0; 12], "at least 0");
+    assert_eq!(scaled(13.0).expect("a picture"), [0, 130, 255, 255, 91, 0, 0, 0, 255, 255, 255, 255], "at most 255");
+    // A third of 255 is not a byte, three thirds are.
+    let thirds = [1.0_f32 / 3.0; 3];
+    let white = device.upload(&[255_u8; 27]).expect("memory");
+    let mean = device.separable(&white, [3, 3, 3], [&thirds, &thirds], Border::Mirror).and_then(|y| y.download());
+    assert_eq!(mean.expect("a picture"), [255; 27]);
+    let difference =
+        device.separable(&photo, shape, [&[0.5], &[-0.5, 0.0, 0.5]], Border::Zero).and_then(|y| y.download());
+    assert_eq!(difference.expect("a picture"), [2, 5, 61, 0, 0, 0, 0, 0, 64, 0, 0, 0]);
+    let halves: Vec<half::f16> = [1.0, 2048.0, 1.0, 60_000.0].map(half::f16::from_f32).into();
+    let halves = device.upload(&halves).expect("memory");
+    let sums = device.conv2d(&halves, [1, 4, 1], &[1.0; 3], [1, 3], Border::Zero).and_then(|y| y.download());
+    // In f16, 2049 would be rounded to 2048 before the next 1 is added.
+    let expected = [2049.0, 2050.0, 62_049.0, 60_001.0].map(half::f16::from_f32);
+    assert_eq!(sums.expect("a picture"), expected);
+    let infinite = device.conv2d(&halves, [1, 4, 1], &[2.0], [1, 1], Border::Zero).and_then(|y| y.download());
+    assert_eq!(infinite.expect("a picture")[3], half::f16::INFINITY);
+    let wrong = device.separable(&photo, [3, 5, 1], [&[1.0], &[1.0]], Border::Zero).map(|_| ());
+    assert!(matches!(wrong, Err(Error::Mismatch(_))));
+    let wrong = device.separable(&photo, shape, [&[], &[1.0]], Border::Zero).map(|_| ());
+    assert!(matches!(wrong, Err(Error::Argument(_))));
+}
+
 /// A frame's fields are public, so plans check its sizes.
 #[test]
 fn frames_beyond_the_limits_are_rejected() {

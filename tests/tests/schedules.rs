@@ -67,6 +67,8 @@ const SIZES: &[Size] = &[
     Size("conv1d", &[2101, 2], &[("mask", "8"), ("border", "mirror")], &[]),
     Size("conv2d", &[70, 333], &[("mask", "5"), ("border", "mirror")], &[]),
     Size("conv2d", &[40, 70, 3], &[("mask", "3"), ("border", "clamp")], &[]),
+    Size("separable", &[70, 333], &[("mask", "9"), ("border", "mirror")], &[]),
+    Size("separable", &[70, 45, 3], &[("mask", "5"), ("mask-rows", "8")], &[]),
     Size("texture", &[60, 70], &[("turn", "30")], &[]),
 ];
 

@@ -100,6 +100,9 @@ fn results_are_written_to_the_part() {
     let (shape, taps) = ([5, 12, 1], ([1.0_f32; 9].as_slice(), [3, 3]));
     let filtered = of(device.conv2d(&whole, shape, taps.0, taps.1, Border::Mirror));
     check("conv2d", filtered, &|y| rustwarp::conv2d::conv2d_into(x, shape, taps, Border::Mirror, y));
+    let taps: [&[f32]; 2] = [&[1.0, 2.0, 1.0], &[1.0, 0.0, -1.0]];
+    let filtered = of(device.separable(&whole, shape, taps, Border::Clamp));
+    check("separable", filtered, &|y| rustwarp::separable::separable_into(x, shape, taps, Border::Clamp, y));
     assert_eq!(inner(&memory).len(), n);
 }
 

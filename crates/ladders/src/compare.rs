@@ -36,7 +36,8 @@ impl Expected {
     pub fn judge(&self, result: Value) -> Verdict {
         match (self.value, result) {
             (Value::Int(expected), Value::Int(result)) => {
-                Verdict { verified: expected == result, error: expected.abs_diff(result) as f64 }
+                let error = expected.abs_diff(result) as f64;
+                Verdict { verified: error <= self.tolerance, error }
             }
             (Value::Float(expected), Value::Float(result)) => self.judge_float(expected, result),
             _ => Verdict { verified: false, error: f64::NAN },
@@ -116,10 +117,12 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_exact() {
+    fn integers_are_exact_unless_they_are_rounded() {
         let verdict = Expected::exactly(Int(i128::from(u64::MAX))).judge(Int(i128::from(u64::MAX) - 1));
         assert_eq!(verdict, Verdict { verified: false, error: 1.0 });
         assert!(!Expected::exactly(Int(1)).judge(Float(1.0)).verified);
+        let rounded = Expected { value: Int(7), tolerance: 1.0, may_overflow: false };
+        assert_eq!([5, 6, 8, 9].map(|x| rounded.judge(Int(x)).verified), [false, true, true, false]);
     }
 
     #[test]

@@ -1,26 +1,29 @@
 //! Convolution of pictures: `out[y][x] = sum of in[y + i - R/2][x + j - C/2] * mask[i][j]`, for each channel.
 //!
 //! A picture is height x width x channels, row-major; the mask is R x C with up to [`MAX_MASK`] of each, and its taps
-//! are finite. The result has the shape of the picture.
+//! are finite. The result has the shape of the picture. Pictures of `u8` and `f16` have masks of `f32`: see [`Pixel`].
+//! For masks that are the product of a column and a row, [`separable`](mod@crate::separable) is faster.
 //!
-//! - *Error bound*: `(R * C + 1) * epsilon * sum of |in * mask|`.
+//! - *Error bound*: `(R * C + 1) * epsilon * sum of |in * mask|`, and the rounding to `u8` or `f16`.
 //! - *Determinism*: the same bits on every run on every device.
-//! - *Choice*: pictures of three or four channels and masks of at most 5 x 5 have a thread per pixel, which filters all
-//!   its channels.
+//! - *Choice*: square masks of 3, 5, 7, 9, 13 and 17 have kernels of their own; those of 3 and 5 filter two to four
+//!   channels together. Pictures of three or four channels and other masks of at most 5 x 5 have a thread per pixel.
 //! - *Source*: rows that march down the picture with their window in registers. The kernels are
 //!   `kernels_gpu::conv2d::best`.
 
 use crate::backend::{Handle, Memory, Shape, View, ViewMut};
 use crate::buffer::Buffer;
 use crate::device::Device;
-use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::filter::{Border, MAX_AXIS};
 use crate::launch::{Launch, Tuning};
+use crate::pixel::{Bits, bits, bits_mut, require_block, shape, strips};
 use crate::ptx::library;
 use cuda_std::launch::{Call, PtrMut, Slice};
-use kernels_gpu::conv2d::{ROWS, TILE, best, channels};
-use kernels_gpu::filter::Sample;
+use kernels_gpu::conv2d::{ROWS, TILE, best, channels, march};
+
+/// The types of the elements of pictures.
+pub use crate::pixel::Pixel;
 
 /// Sizes of a picture and a mask, and the border, as kernels take them: see [`frame`].
 pub use kernels_gpu::conv2d::Frame;
@@ -33,10 +36,10 @@ pub use kernels_gpu::conv2d::MAX_MASK;
 /// # Errors
 /// [`Error::Mismatch`] if the buffer or the mask does not have the length of its shape, [`Error::Argument`] for sizes
 /// beyond the limits, [`Error::NoPtx`] if the kernels are not built, and the errors of the device.
-pub fn conv2d<'a, T: Element + Sample>(
+pub fn conv2d<'a, T: Pixel>(
     picture: impl Into<View<'a, T>>,
     shape: [usize; 3],
-    mask: &[T],
+    mask: &[T::Tap],
     mask_shape: [usize; 2],
     border: Border,
 ) -> Result<Buffer<T>> {
@@ -49,16 +52,15 @@ pub fn conv2d<'a, T: Element + Sample>(
 ///
 /// # Errors
 /// Those of [`conv2d()`].
-pub fn conv2d_into<'a, T: Element + Sample>(
+pub fn conv2d_into<'a, T: Pixel>(
     picture: impl Into<View<'a, T>>,
     shape: [usize; 3],
-    (mask, mask_shape): (&[T], [usize; 2]),
+    (mask, mask_shape): (&[T::Tap], [usize; 2]),
     border: Border,
     output: impl Into<ViewMut<'a, T>>,
 ) -> Result<()> {
     let (picture, output) = (picture.into(), output.into());
     let n = picture.len();
-    let elements = |shape: &[usize]| shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
     if elements(&shape) != Some(n) {
         return Err(Error::Mismatch(format!("{n} elements are not a picture of {}", crate::tensor::text(&shape))));
     }
@@ -70,16 +72,21 @@ pub fn conv2d_into<'a, T: Element + Sample>(
     Plan::new(output.device(), frame, mask, Tuning::default())?.launch(picture, output)
 }
 
-fn conv2d_on<T: Element + Sample>(
+fn conv2d_on<T: Pixel>(
     device: &Device,
     picture: View<'_, T>,
     shape: [usize; 3],
-    mask: (&[T], [usize; 2]),
+    mask: (&[T::Tap], [usize; 2]),
     border: Border,
 ) -> Result<Buffer<T>> {
     let mut output = device.uninit::<T>(picture.len())?;
     conv2d_into(picture, shape, mask, border, &mut output)?;
     Ok(output)
+}
+
+/// The number of elements of a shape, unless it has more than fit into 64 bits.
+pub(crate) fn elements(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n))
 }
 
 /// Converts shapes to the sizes that kernels take.
@@ -96,16 +103,14 @@ pub fn frame(picture: [usize; 3], mask: [usize; 2], border: Border) -> Result<Fr
 ///
 /// # Errors
 /// Those of [`frame`].
-fn require([rows, columns, channels]: [usize; 3], mask: [usize; 2]) -> Result<()> {
+pub(crate) fn require([rows, columns, channels]: [usize; 3], mask: [usize; 2]) -> Result<()> {
     if mask.iter().any(|n| !(1..=MAX_MASK as usize).contains(n)) {
         let shape = crate::tensor::text(&mask);
-        return Err(Error::Argument(format!("conv2d takes masks of 1x1 to {MAX_MASK}x{MAX_MASK}, not {shape}")));
+        return Err(Error::Argument(format!("masks have 1x1 to {MAX_MASK}x{MAX_MASK} taps, not {shape}")));
     }
     if rows > MAX_AXIS || columns.saturating_mul(channels) > MAX_AXIS {
         let shape = crate::tensor::text(&[rows, columns, channels]);
-        return Err(Error::Argument(format!(
-            "conv2d takes images of up to 2^30 rows, and elements in a row, not {shape}"
-        )));
+        return Err(Error::Argument(format!("images have up to 2^30 rows, and elements in a row, not {shape}")));
     }
     Ok(())
 }
@@ -122,28 +127,26 @@ pub fn marches(frame: Frame) -> bool {
 /// are limited by arithmetic.)
 const MAX_SHARED_MASK: u32 = 5;
 
-/// Whether a thread filters all channels of a pixel.
+/// Whether a thread filters all channels of a pixel, for masks without a kernel of their own.
 fn shares_channels(frame: Frame) -> bool {
     channels::per_thread(frame.channels) > 1 && frame.mask_rows.max(frame.mask_columns) <= MAX_SHARED_MASK
 }
 
-const _: () = assert!(best::any_size::WIDTH * best::any_size::ROWS == best::BLOCK);
+const _: () = assert!(best::any_size::WIDTH * best::any_size::ROWS == march::BLOCK);
 
 /// A filter of pictures of one size by one mask, with its kernel, launch configuration and the mask's memory. It can be
 /// launched any number of times, without further allocations.
-pub struct Plan<T, H: Handle = Device> {
+pub struct Plan<T: Pixel, H: Handle = Device> {
     frame: Frame,
     /// The mask, on the device.
-    mask: Memory<T, H>,
+    mask: Memory<T::Tap, H>,
     /// The mask, on the host.
-    taps: Vec<T>,
+    taps: Vec<T::Tap>,
     strip: u32,
-    /// Whether a thread filters all channels of a pixel.
-    shares_channels: bool,
     shape: Shape,
 }
 
-impl<T: Element + Sample, H: Handle> Plan<T, H> {
+impl<T: Pixel, H: Handle> Plan<T, H> {
     /// Plans the filter of a picture of a frame's sizes by the mask of these taps: with about as many blocks as the
     /// tuning says, if the mask has a kernel that supports any number.
     ///
@@ -152,7 +155,7 @@ impl<T: Element + Sample, H: Handle> Plan<T, H> {
     /// the mask has another number of taps than the frame, [`Error::Argument`] for a picture that needs more blocks
     /// than a grid can have and for a tuning that the kernel does not support, [`Error::OutOfMemory`] if the device has
     /// less memory free.
-    pub fn new(device: &H, frame: Frame, taps: &[T], tuning: Tuning) -> Result<Self> {
+    pub fn new(device: &H, frame: Frame, taps: &[T::Tap], tuning: Tuning) -> Result<Self> {
         require(
             [frame.rows, frame.columns, frame.channels].map(|n| n as usize),
             [frame.mask_rows, frame.mask_columns].map(|n| n as usize),
@@ -162,32 +165,22 @@ impl<T: Element + Sample, H: Handle> Plan<T, H> {
             return Err(Error::Mismatch(format!("the mask has {} elements, and {needed} are needed", taps.len())));
         }
         let info = device.backend().info();
-        let block = tuning.whole_warps(best::BLOCK, info)?;
-        if block != best::BLOCK {
-            return Err(Error::Argument(format!("conv2d has blocks of {} threads, not {block}", best::BLOCK)));
-        }
-        let shares_channels = tuning.grid.is_none() && shares_channels(frame);
-        let (strip, shape) = if shares_channels {
+        require_block("conv2d", tuning, info)?;
+        let (strip, shape) = if marches(frame) {
+            let (size, channels) = (frame.mask_rows, best::channels_per_thread(frame.mask_rows, frame.channels));
+            strips::<T>(frame, channels, tuning, (info, best::blocks_per_sm(size, channels)))?
+        } else if shares_channels(frame) {
             let each = channels::per_thread(frame.channels);
             let grid = [frame.columns.div_ceil(TILE), frame.rows.div_ceil(ROWS), frame.channels / each];
             (0, shape(grid, [TILE, ROWS], frame)?)
-        } else if marches(frame) {
-            let size = frame.mask_rows;
-            let across = frame.columns.div_ceil(best::BLOCK * best::columns_per_thread(size_of::<T>()));
-            // The number of strips is at most that which runs at the same time, since each begins with rows that others
-            // load too.
-            let blocks = tuning.blocks()?.unwrap_or(info.multiprocessors * best::blocks_per_sm(size));
-            let strips = (blocks / across.saturating_mul(frame.channels).max(1)).max(1);
-            let strip = frame.rows.div_ceil(strips).max(best::MIN_STRIP);
-            (strip, shape([across, frame.rows.div_ceil(strip), frame.channels], [best::BLOCK, 1], frame)?)
         } else {
             use best::any_size::{HEIGHT, ROWS, WIDTH, shared_elements};
             let grid = [frame.columns.div_ceil(WIDTH), frame.rows.div_ceil(HEIGHT), frame.channels];
-            let shared = shared_elements(frame.mask_rows, frame.mask_columns) * size_of::<T>() as u32;
+            let shared = shared_elements(frame.mask_rows, frame.mask_columns) * size_of::<T::Tap>() as u32;
             (0, shape(grid, [WIDTH, ROWS], frame)?.with_shared(shared))
         };
         let mask = Memory::from_slice(device.clone(), taps, "mask")?;
-        Ok(Self { frame, mask, taps: taps.to_vec(), strip, shares_channels, shape })
+        Ok(Self { frame, mask, taps: taps.to_vec(), strip, shape })
     }
 
     /// The launch that writes the filtered picture to the output. Without elements it does nothing.
@@ -204,14 +197,10 @@ impl<T: Element + Sample, H: Handle> Plan<T, H> {
         let n = rows as usize * columns as usize * channels as usize;
         picture.require(self.mask.device(), n, "the picture")?;
         output.require_output(self.mask.device(), n, &[picture.span()])?;
-        let (input, mask) = (picture.slice(n), self.mask.slice(self.taps.len()));
+        let (input, mask) = (bits(&picture, n), self.mask.slice(self.taps.len()));
         let uses_output = output.writes();
-        let (frame, output) = (self.frame, output.ptr());
-        let call = match channels {
-            3 if self.shares_channels => channels::conv2d_channels::<T, 3>(input, mask, frame, output),
-            4 if self.shares_channels => channels::conv2d_channels::<T, 4>(input, mask, frame, output),
-            _ => call(Operands { input, mask, taps: &self.taps, frame }, self.strip, output),
-        };
+        let operands = Operands { input, mask, taps: &self.taps, frame: self.frame };
+        let call = call::<T>(operands, self.strip, bits_mut(&output));
         // SAFETY: picture and mask have the sizes of the frame, the block is the kernel's, the strips or tiles cover
         // the picture, and the shared memory is the tile's; a thread per pixel filters three or four channels, which
         // are all.
@@ -220,7 +209,7 @@ impl<T: Element + Sample, H: Handle> Plan<T, H> {
     }
 }
 
-impl<T: Element + Sample> Plan<T> {
+impl<T: Pixel> Plan<T> {
     /// Starts the filter of the picture, in stream order.
     ///
     /// # Errors
@@ -236,11 +225,11 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::OtherDevice`] for a buffer of another device, and those of [`conv2d()`].
-    pub fn conv2d<'a, T: Element + Sample>(
+    pub fn conv2d<'a, T: Pixel>(
         &self,
         picture: impl Into<View<'a, T>>,
         shape: [usize; 3],
-        mask: &[T],
+        mask: &[T::Tap],
         mask_shape: [usize; 2],
         border: Border,
     ) -> Result<Buffer<T>> {
@@ -252,13 +241,13 @@ impl Device {
 
 /// A picture and a mask with the sizes of a frame. It is public for the ladders.
 #[doc(hidden)]
-pub struct Operands<'a, T> {
+pub struct Operands<'a, T: Pixel> {
     /// The picture.
-    pub input: Slice<'a, T>,
+    pub input: Slice<'a, Bits<T>>,
     /// The mask, on the device.
-    pub mask: Slice<'a, T>,
+    pub mask: Slice<'a, T::Tap>,
     /// The mask, on the host.
-    pub taps: &'a [T],
+    pub taps: &'a [T::Tap],
     /// The sizes of both.
     pub frame: Frame,
 }
@@ -266,31 +255,30 @@ pub struct Operands<'a, T> {
 /// The kernel for these operands, which filters strips of this number of rows if the mask has a kernel of its own. It
 /// is public for the ladders, which list its entry.
 #[doc(hidden)]
-pub fn call<'a, T: Element + Sample>(of: Operands<'a, T>, strip: u32, output: PtrMut<'a, T>) -> Call<'a> {
+pub fn call<'a, T: Pixel>(of: Operands<'a, T>, strip: u32, output: PtrMut<'a, Bits<T>>) -> Call<'a> {
+    use best::{any_size::conv2d_best_any, conv2d_best, conv2d_best_channels};
     let Operands { input, mask, taps, frame } = of;
-    match frame.mask_rows {
-        3 if marches(frame) => best::conv2d_best::<T, 3>(input, square(taps), frame, strip, output),
-        5 if marches(frame) => best::conv2d_best::<T, 5>(input, square(taps), frame, strip, output),
-        7 if marches(frame) => best::conv2d_best::<T, 7>(input, square(taps), frame, strip, output),
-        9 if marches(frame) => best::conv2d_best::<T, 9>(input, square(taps), frame, strip, output),
-        13 if marches(frame) => best::conv2d_best::<T, 13>(input, square(taps), frame, strip, output),
-        17 if marches(frame) => best::conv2d_best::<T, 17>(input, square(taps), frame, strip, output),
-        _ => best::any_size::conv2d_best_any::<T>(input, mask, frame, output),
+    if !marches(frame) {
+        return match frame.channels {
+            3 if shares_channels(frame) => channels::conv2d_channels::<T::Kind, 3>(input, mask, frame, output),
+            4 if shares_channels(frame) => channels::conv2d_channels::<T::Kind, 4>(input, mask, frame, output),
+            _ => conv2d_best_any::<T::Kind>(input, mask, frame, output),
+        };
     }
-}
-
-/// Shape with this number of blocks along each axis.
-fn shape(grid: [u32; 3], block: [u32; 2], frame: Frame) -> Result<Shape> {
-    if grid[0] > i32::MAX as u32 || grid[1] > 65_535 || grid[2] > 65_535 {
-        let Frame { rows, columns, channels, .. } = frame;
-        return Err(Error::Argument(format!(
-            "{rows}x{columns}x{channels} needs a grid of {}x{}x{} blocks, and the last two axes have at most 65535: \
-             use a smaller \
-             image",
-            grid[0], grid[1], grid[2]
-        )));
+    match (frame.mask_rows, best::channels_per_thread(frame.mask_rows, frame.channels)) {
+        (3, 1) => conv2d_best::<T::Kind, 3>(input, square(taps), frame, strip, output),
+        (3, 2) => conv2d_best_channels::<T::Kind, 3, 2>(input, square(taps), frame, strip, output),
+        (3, 3) => conv2d_best_channels::<T::Kind, 3, 3>(input, square(taps), frame, strip, output),
+        (3, _) => conv2d_best_channels::<T::Kind, 3, 4>(input, square(taps), frame, strip, output),
+        (5, 1) => conv2d_best::<T::Kind, 5>(input, square(taps), frame, strip, output),
+        (5, 2) => conv2d_best_channels::<T::Kind, 5, 2>(input, square(taps), frame, strip, output),
+        (5, 3) => conv2d_best_channels::<T::Kind, 5, 3>(input, square(taps), frame, strip, output),
+        (5, _) => conv2d_best_channels::<T::Kind, 5, 4>(input, square(taps), frame, strip, output),
+        (7, _) => conv2d_best::<T::Kind, 7>(input, square(taps), frame, strip, output),
+        (9, _) => conv2d_best::<T::Kind, 9>(input, square(taps), frame, strip, output),
+        (13, _) => conv2d_best::<T::Kind, 13>(input, square(taps), frame, strip, output),
+        _ => conv2d_best::<T::Kind, 17>(input, square(taps), frame, strip, output),
     }
-    Ok(Shape::new(grid, [block[0], block[1], 1]))
 }
 
 /// Converts a mask to the array that kernels take by value.

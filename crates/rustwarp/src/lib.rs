@@ -15,7 +15,8 @@
 //! - One module per family, each with plain functions over buffers: [`mod@vecadd`], [`mod@dot`], [`mod@reduce`],
 //!   [`reproducible`], [`mod@exact_sum`], [`bits`], [`mod@summary`], [`mod@segreduce`], [`mod@scan`], [`scan_by_key`],
 //!   [`mod@histogram`], [`mod@transpose`], [`mod@matvec`], [`mod@matmul`], [`mod@mixed_matmul`], [`emulated`],
-//!   [`accuracy`], [`mod@conv1d`], [`mod@conv2d`]. Matrices are row-major. A function that returns a value waits for
+//!   [`accuracy`], [`mod@conv1d`], [`mod@conv2d`],
+//!   [`mod@separable`]. Matrices are row-major. A function that returns a value waits for
 //!   it; one that returns a buffer starts the work that writes it, and `…_into` writes to memory of the caller.
 //! - Each of these modules has a `Plan`, which chooses kernel and launch configuration and allocates scratch memory
 //!   once; it can be launched any number of times into memory of the caller, without further allocations. The functions
@@ -43,6 +44,7 @@ mod graph;
 mod launch;
 mod pending;
 mod pinned;
+mod pixel;
 mod raw;
 mod sync;
 
@@ -65,6 +67,7 @@ pub mod reproducible;
 pub mod scan;
 pub mod scan_by_key;
 pub mod segreduce;
+pub mod separable;
 pub mod streamed;
 pub mod summary;
 pub mod transpose;

@@ -95,7 +95,7 @@ pub(super) fn read(family: &Family, options: &Options) -> Result<Option<Vec<Tens
                 let (tensor, notes) = loaded.into_tensor();
                 (tensor.whole_numbers(dtype, operand.name)?, notes)
             }
-            (None, Some(dtype)) => loaded.convert(dtype)?,
+            (None, Some(dtype)) => loaded.convert(operand.dtype_in(dtype))?,
             (None, None) => loaded.into_tensor(),
         };
         notes.iter().for_each(rank::note_once);
@@ -143,9 +143,11 @@ fn common_type(family: &Family, options: &Options, loaded: &[Loaded]) -> Result<
     })
 }
 
-/// Whether files keep this type only on request.
+/// Whether files keep this type only on request: also where the other operands would have another type than these
+/// files.
 fn on_request(family: &Family, dtype: Dtype) -> bool {
     let lacks = |op: &&str| family.has(op, family.dtypes[0]) && !family.has(op, dtype);
+    let differ = family.operands.iter().any(|operand| operand.dtype.is_none() && operand.dtype_in(dtype) != dtype);
     let others: Vec<Dtype> = family.dtypes.iter().copied().filter(|other| *other != dtype).collect();
-    family.ops.iter().any(lacks) && Stored::common(&[dtype.into()], &others).is_some()
+    (differ || family.ops.iter().any(lacks)) && Stored::common(&[dtype.into()], &others).is_some()
 }

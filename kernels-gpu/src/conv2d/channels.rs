@@ -3,8 +3,10 @@
 //!
 //! The number of channels is a constant, so that the sums are in registers.
 
-use super::{Frame, place};
-use crate::filter::{Sample, source};
+use super::{Frame, Pixel, place};
+use crate::filter::source;
+use crate::number::{F16, Number};
+use cuda_std::math::Float;
 use cuda_std::{kernel, thread};
 
 /// The idea in one line.
@@ -23,15 +25,20 @@ pub const fn per_thread(channels: u32) -> u32 {
 /// `input` and `output` are images of the frame, which has an element, and do not overlap; `mask` is the frame's
 /// mask. Blocks have a thread per column along x, per row along y, and along z one block per C channels, which divide
 /// the image's.
-#[kernel(for T in [f32, f64], for C in [1, 3, 4])]
-pub unsafe fn conv2d_channels<T: Sample, const C: usize>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
+#[kernel(for P in [f32, f64, u8, F16], for C in [1, 3, 4])]
+pub unsafe fn conv2d_channels<P: Pixel, const C: usize>(
+    input: &[<P as Pixel>::Bits],
+    mask: &[<P as Pixel>::Tap],
+    frame: Frame,
+    output: *mut <P as Pixel>::Bits,
+) {
     let (row, column) = place();
     if row >= frame.rows || column >= frame.columns {
         return;
     }
     let channel = thread::block_idx_z() * C as u32;
     let (top, left) = frame.corner(row, column);
-    let mut sums = [T::ZERO; C];
+    let mut sums = [P::Tap::ZERO; C];
     let mut i = 0;
     while i < frame.mask_rows {
         let source_row = source(top + i as i32, frame.rows, frame.border);
@@ -44,7 +51,7 @@ pub unsafe fn conv2d_channels<T: Sample, const C: usize>(input: &[T], mask: &[T]
                 let mut c = 0;
                 while c < C {
                     // SAFETY: the index is that of a channel of a pixel inside the image.
-                    sums[c] = unsafe { *input.get_unchecked(at + c) }.mul_add(tap, sums[c]);
+                    sums[c] = P::widen(unsafe { *input.get_unchecked(at + c) }).mul_add(tap, sums[c]);
                     c += 1;
                 }
             }
@@ -56,7 +63,7 @@ pub unsafe fn conv2d_channels<T: Sample, const C: usize>(input: &[T], mask: &[T]
     let mut c = 0;
     while c < C {
         // SAFETY: the element is inside the image, and no other thread has this pixel's channels.
-        unsafe { output.add(at + c).write(sums[c]) };
+        unsafe { output.add(at + c).write(P::narrow(sums[c])) };
         c += 1;
     }
 }

@@ -52,6 +52,8 @@ const CASES: &[Case] = &[
     Case { family: "conv2d", op: "", dtype: Dtype::F32, size: &[4096, 4096, 3], settings: &[("mask", "5")] },
     Case { family: "conv2d", op: "", dtype: Dtype::F32, size: &[4096, 4096, 3], settings: &[("mask", "7")] },
     Case { family: "conv2d", op: "", dtype: Dtype::F32, size: &[2048, 2048, 4], settings: &[("mask", "5")] },
+    Case { family: "separable", op: "", dtype: Dtype::F32, size: &[8192, 8192], settings: &[("mask", "9")] },
+    Case { family: "separable", op: "", dtype: Dtype::U8, size: &[4096, 4096, 3], settings: &[("mask", "5")] },
 ];
 
 /// How much slower than another rung `best` may be: the noise of medians of cold runs.

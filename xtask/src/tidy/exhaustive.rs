@@ -66,6 +66,7 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
     ("crates/rustwarp/src/backend/streams.rs", &["RawStream"], "the driver's handles, which callers construct"),
     ("crates/rustwarp/src/streamed/settings.rs", &["Settings"], GROWS),
     ("crates/rustwarp/src/conv2d.rs", &["Operands"], "callers construct it"),
+    ("crates/rustwarp/src/separable.rs", &["Operands"], "callers construct it"),
     (
         "crates/rustwarp/src/diagnostic.rs",
         &["Diagnostic", "Place", "Position"],

@@ -1,18 +1,23 @@
 //! Items shared by the convolutions of one and of two axes: settings, the reference, and checks of the operands.
 
+use super::demand::Demand;
 use super::job::Job;
-use super::problem::{Oracle, Problem, Work, epsilon};
+use super::problem::{Operand, Oracle, Problem, Work, epsilon};
 use super::settings::{Choice, Setting, Settings};
 use crate::compare::Expected;
 use crate::error::{Error, Result};
 use kernels_gpu::conv2d::Frame;
 use kernels_gpu::filter;
 use rustwarp::backend::{Buffer, require_memory};
-use rustwarp::element::{Dtype, Element, Value};
+use rustwarp::element::{Array, Dtype, Element, Scalar, Value};
 use rustwarp::filter::Border;
+use rustwarp::tensor::Tensor;
 
 /// Types that have kernels.
 pub(super) const DTYPES: &[Dtype] = &[Dtype::F32, Dtype::F64];
+
+/// Types of images that have kernels; the narrow ones have masks of f32.
+pub(super) const PIXELS: &[Dtype] = &[Dtype::F32, Dtype::F64, Dtype::U8, Dtype::F16];
 
 /// Values assumed for the elements outside the array.
 pub(super) const BORDER: Setting<Choice> = Setting {
@@ -32,9 +37,22 @@ pub(super) fn border(settings: &Settings) -> Border {
     }
 }
 
+/// The taps of a generated mask: those of filtered bytes add up to about 1, of both signs, so that most results are
+/// bytes too.
+pub(super) fn generated_taps(demand: &Demand<'_>, operand: u64, shape: &[usize]) -> Result<Tensor> {
+    if demand.dtype != Dtype::U8 {
+        let dtype = Operand::of_sums("mask").dtype_in(demand.dtype);
+        return Demand { dtype, ..*demand }.tensor(operand, shape);
+    }
+    let taps = Demand { dtype: Dtype::F32, ..*demand }.tensor(operand, shape)?;
+    let share = 2.0 / taps.len() as f32;
+    let scaled = f32::view(taps.data()).unwrap_or_default().iter().map(|x| (x + 0.5) * share).collect();
+    Ok(Tensor::new(shape, Array::F32(scaled))?)
+}
+
 /// Checks that the taps are finite. With others, the result would depend on whether a tap times an element outside the
 /// array, which is 0, is added.
-fn require_finite<T: Element>(mask: &[T]) -> Result<()> {
+pub(super) fn require_finite<T: Element>(mask: &[T]) -> Result<()> {
     match mask.iter().find(|tap| !float(**tap).is_finite()) {
         None => Ok(()),
         Some(tap) => Err(Error::Usage(format!("the mask holds {}: its taps must be finite", tap.value()))),
@@ -42,24 +60,24 @@ fn require_finite<T: Element>(mask: &[T]) -> Result<()> {
 }
 
 /// An array and a mask on a device, with the sizes `F` of both.
-pub(super) struct Arrays<'j, T, F> {
+pub(super) struct Arrays<'j, T, F, M = T> {
     /// The array.
     pub input: Buffer<'j, T>,
     /// The mask.
-    pub mask: Buffer<'j, T>,
+    pub mask: Buffer<'j, M>,
     /// The mask, on the host.
-    pub taps: &'j [T],
+    pub taps: &'j [M],
     /// The sizes.
     pub frame: F,
     /// Shape of the array and of the result.
     pub shape: &'j [usize],
 }
 
-impl<'j, T: Element, F> Arrays<'j, T, F> {
+impl<'j, T: Scalar, F, M: Element> Arrays<'j, T, F, M> {
     /// Checks that the device has room for the array twice, and copies the operands of the job there; `names` are those
     /// of the array and of the computation, in reports and errors.
     pub fn upload(job: &'j Job<'_>, frame: F, names: [&str; 2], advice: &str) -> Result<Self> {
-        let (input, taps) = (job.problem.view::<T>(0)?, job.problem.view::<T>(1)?);
+        let (input, taps) = (job.problem.view::<T>(0)?, job.problem.view::<M>(1)?);
         require_memory(job.device, Some(2 * size_of_val(input) as u64), names[1], advice)?;
         Ok(Self {
             input: Buffer::from_slice(job.device, input, names[0])?,
@@ -77,16 +95,14 @@ impl<'j, T: Element, F> Arrays<'j, T, F> {
 }
 
 /// Checks the taps of a problem, and computes the right result.
-pub(super) fn oracle<T: Element>(problem: Problem<'_>, frame: Frame) -> Result<Oracle<'_>> {
-    let (input, mask) = (problem.view::<T>(0)?, problem.view::<T>(1)?);
+pub(super) fn oracle<T: Scalar, M: Element>(problem: Problem<'_>, frame: Frame) -> Result<Oracle<'_>> {
+    let (input, mask) = (problem.view::<T>(0)?, problem.view::<M>(1)?);
     require_finite(mask)?;
-    let reference = Reference::new(input, mask, frame);
-    let shape = problem.inputs[0].shape().to_vec();
-    Ok(Oracle::elements::<T>(shape, move |i, depth| reference.expected(i, depth, T::DTYPE)))
+    Ok(Reference::new(input, mask, frame).oracle::<T>(problem, M::DTYPE))
 }
 
 /// The right result of a convolution, with the data for its error bound.
-struct Reference {
+pub(super) struct Reference {
     values: Vec<f64>,
     /// Sums of the products' absolute values.
     magnitudes: Vec<f64>,
@@ -97,7 +113,7 @@ struct Reference {
 impl Reference {
     /// Filters by the definition, in f64: products of f32 are exact in it, and for f64 the rounding errors are summed
     /// too (Ogita, Rump, Oishi, "Accurate Sum and Dot Product", 2005). Pieces of rows are filtered on all processors.
-    pub fn new<T: Element>(image: &[T], mask: &[T], frame: Frame) -> Self {
+    pub fn new<T: Scalar, M: Element>(image: &[T], mask: &[M], frame: Frame) -> Self {
         let (mut values, mut magnitudes) = (vec![0.0; image.len()], vec![0.0; image.len()]);
         let channels = (frame.channels as usize).max(1);
         let pitch = (frame.columns as usize * channels).max(1);
@@ -119,7 +135,13 @@ impl Reference {
         Self { values, magnitudes, finite: image.iter().all(|x| float(*x).is_finite()) }
     }
 
-    /// The expected element for a kernel that adds at most `depth` products in a chain.
+    /// The oracle of a problem whose sums have this type.
+    pub fn oracle<'a, T: Scalar>(self, problem: Problem<'a>, sums: Dtype) -> Oracle<'a> {
+        let shape = problem.inputs[0].shape().to_vec();
+        Oracle::elements::<T>(shape, move |i, depth| narrowed(self.expected(i, depth, sums), T::DTYPE))
+    }
+
+    /// The expected sum for a kernel that adds at most `depth` products in a chain.
     ///
     /// The sum by `d` fused multiply-adds is within `d * u / (1 - d * u) * sum(|x * tap|)` of the exact one, with `u`
     /// half the type's epsilon (Higham, "Accuracy and Stability of Numerical Algorithms", sections 3.1 and 4.2); the
@@ -138,6 +160,33 @@ impl Reference {
     }
 }
 
+/// The expected element of a type to which sums are rounded, given the expected sum.
+fn narrowed(sum: Expected, dtype: Dtype) -> Expected {
+    let (Value::Float(value), tolerance) = (sum.value, sum.tolerance) else { return sum };
+    match dtype {
+        Dtype::U8 => {
+            let byte = |x: f64| x.clamp(0.0, 255.0).round_ties_even();
+            let nearest = byte(value);
+            let apart = (byte(value + tolerance) - nearest).max(nearest - byte(value - tolerance));
+            // A sum that overflows on the way may be any byte.
+            let tolerance = if sum.may_overflow { 255.0 } else { apart };
+            Expected { value: Value::Int(nearest as i128), tolerance, may_overflow: false }
+        }
+        // From halfway between the largest number and the next power of two, a number is rounded to infinity.
+        Dtype::F16 if value.is_finite() && value.abs() - tolerance >= 65_520.0 => {
+            Expected { value: Value::Float(value.signum() * f64::INFINITY), ..sum }
+        }
+        Dtype::F16 => {
+            let largest = value.abs() + tolerance;
+            // Half a place of a normal or a subnormal number.
+            let rounding = largest * f64::powi(2.0, -11) + f64::powi(2.0, -25);
+            let may_overflow = sum.may_overflow || value.is_finite() && largest >= 65_520.0;
+            Expected { tolerance: tolerance + rounding, may_overflow, ..sum }
+        }
+        _ => sum,
+    }
+}
+
 /// Largest number of pixels of a piece.
 const PIECE: usize = 1 << 14;
 
@@ -151,7 +200,7 @@ struct Piece<'a> {
 }
 
 impl Piece<'_> {
-    fn filter<T: Element>(&mut self, image: &[T], mask: &[T], frame: Frame) {
+    fn filter<T: Scalar, M: Element>(&mut self, image: &[T], mask: &[M], frame: Frame) {
         let [columns, channels] = [frame.columns as usize, frame.channels as usize];
         let [mask_rows, mask_columns] = [frame.mask_rows as usize, frame.mask_columns as usize];
         let Self { row, first, values, magnitudes } = self;
@@ -204,7 +253,7 @@ fn continued(i: usize, before: usize, len: usize, border: u32) -> Option<usize> 
     }
 }
 
-pub(super) fn float<T: Element>(x: T) -> f64 {
+pub(super) fn float<T: Scalar>(x: T) -> f64 {
     x.value().to_f64()
 }
 
@@ -254,5 +303,18 @@ mod tests {
         let judge = |i, x| infinite.expected(i, 3, Dtype::F32).judge(Value::Float(x)).verified;
         assert!(judge(1, f64::INFINITY) && !judge(1, 3.0) && judge(3, 5.0) && !judge(3, f64::INFINITY));
         assert!(require_finite(&[1.0_f32, f32::NAN]).is_err() && require_finite(&[1.0_f64]).is_ok());
+    }
+
+    #[test]
+    fn narrow_results_are_the_sums_rounded() {
+        let sum = |value, tolerance| Expected { value: Value::Float(value), tolerance, may_overflow: false };
+        let byte = |value, tolerance, x| narrowed(sum(value, tolerance), Dtype::U8).judge(Value::Int(x)).verified;
+        assert!(byte(7.3, 0.1, 7) && !byte(7.3, 0.1, 8) && byte(7.45, 0.1, 8) && byte(7.45, 0.1, 7));
+        assert!(byte(2.5, 0.0, 2) && byte(3.5, 0.0, 4) && !byte(2.5, 0.0, 3), "halves become even");
+        assert!(byte(-9.0, 0.1, 0) && byte(300.0, 0.1, 255) && !byte(300.0, 0.1, 254));
+        let half = |value, tolerance, x| narrowed(sum(value, tolerance), Dtype::F16).judge(Value::Float(x)).verified;
+        assert!(half(1.0, 0.0, 1.0 + f64::powi(2.0, -11)) && !half(1.0, 0.0, 1.0 + f64::powi(2.0, -10)));
+        assert!(half(70_000.0, 1.0, f64::INFINITY) && !half(70_000.0, 1.0, 65_504.0) && !half(1.0, 0.0, f64::INFINITY));
+        assert!(half(65_519.5, 1.0, f64::INFINITY) && half(65_519.5, 1.0, 65_504.0) && half(1e-8, 0.0, 0.0));
     }
 }

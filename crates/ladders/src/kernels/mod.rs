@@ -31,6 +31,7 @@ pub mod reduce;
 pub mod scan;
 pub mod scan_by_key;
 pub mod segreduce;
+pub mod separable;
 pub mod settings;
 pub mod spelling;
 pub mod tensor;
@@ -42,7 +43,7 @@ pub mod vecadd;
 pub mod wgmma;
 
 pub use block::BlockRule;
-pub use demand::Demand;
+pub use demand::{Demand, Distribution};
 pub use entry::Entry;
 pub use family::{Family, Limits};
 pub use job::{Job, Row};
@@ -76,6 +77,7 @@ pub const FAMILIES: &[Family] = &[
     tensor::FAMILY,
     conv1d::FAMILY,
     conv2d::FAMILY,
+    separable::FAMILY,
     texture::FAMILY,
 ];
 

@@ -45,22 +45,37 @@ pub struct Operand {
     pub dtype: Option<Dtype>,
     /// Element type assumed for an untyped file when `--dtype` is absent.
     pub raw: Option<Dtype>,
+    /// Whether it has the type in which elements of the job's are added.
+    pub widened: bool,
 }
 
 impl Operand {
     /// An operand of the job's element type.
     pub const fn of_elements(name: &'static str) -> Self {
-        Self { name, dtype: None, raw: None }
+        Self { name, dtype: None, raw: None, widened: false }
+    }
+
+    /// An operand of the type in which elements of the job's are added: f32 for those narrower than it.
+    pub const fn of_sums(name: &'static str) -> Self {
+        Self { widened: true, ..Self::of_elements(name) }
     }
 
     /// An operand that always has this type.
     pub const fn of(name: &'static str, dtype: Dtype) -> Self {
-        Self { name, dtype: Some(dtype), raw: None }
+        Self { dtype: Some(dtype), ..Self::of_elements(name) }
     }
 
     /// An operand of the job's element type from any file: one without a type, such as a text, is read as `raw`.
     pub const fn of_any_file(name: &'static str, raw: Dtype) -> Self {
-        Self { name, dtype: None, raw: Some(raw) }
+        Self { raw: Some(raw), ..Self::of_elements(name) }
+    }
+
+    /// The operand's type in a job of this type.
+    pub fn dtype_in(&self, job: Dtype) -> Dtype {
+        match self.dtype {
+            None if self.widened && job.size() < Dtype::F32.size() => Dtype::F32,
+            own => own.unwrap_or(job),
+        }
     }
 }
 

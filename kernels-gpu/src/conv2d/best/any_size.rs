@@ -6,8 +6,9 @@
 //! lanes) for every [`COLUMN`] of them. The registers form a ring; with the loop unrolled by the length of the ring no
 //! values are moved.
 
-use crate::conv2d::Frame;
+use crate::conv2d::{Frame, Pixel};
 use crate::filter::Sample;
+use crate::number::{F16, Number};
 use crate::unroll::unroll;
 use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 
@@ -35,11 +36,16 @@ pub const fn shared_elements(mask_rows: u32, mask_columns: u32) -> u32 {
 /// `input` and `output` are images of the frame, which has an element, and do not overlap; `mask` is the frame's
 /// mask. Blocks of `WIDTH` x `ROWS` threads with [`shared_elements`]: along x one per `WIDTH` columns, along y one per
 /// `HEIGHT` rows, along z one per channel.
-#[kernel(for T in [f32, f64])]
-pub unsafe fn conv2d_best_any<T: Sample>(input: &[T], mask: &[T], frame: Frame, output: *mut T) {
+#[kernel(for P in [f32, f64, u8, F16])]
+pub unsafe fn conv2d_best_any<P: Pixel>(
+    input: &[<P as Pixel>::Bits],
+    mask: &[<P as Pixel>::Tap],
+    frame: Frame,
+    output: *mut <P as Pixel>::Bits,
+) {
     let (x, y, channel) = (thread::thread_idx_x(), thread::thread_idx_y(), thread::block_idx_z());
     let (first_row, first_column) = (thread::block_idx_y() * HEIGHT, thread::block_idx_x() * WIDTH);
-    let taps = dynamic_shared_mem::<T>();
+    let taps = dynamic_shared_mem::<P::Tap>();
     // SAFETY: the launch gave room for the mask and the tile.
     let tile = unsafe { taps.add((frame.mask_rows * frame.mask_columns) as usize) };
     let pitch = WIDTH + frame.mask_columns - 1;
@@ -62,9 +68,10 @@ pub unsafe fn conv2d_best_any<T: Sample>(input: &[T], mask: &[T], frame: Frame, 
             // and its halo.
             unsafe {
                 let element = match inside {
-                    true => *input.get_unchecked(frame.index(top as u32 + r, left as u32 + c, channel)),
+                    true => Some(*input.get_unchecked(frame.index(top as u32 + r, left as u32 + c, channel))),
                     false => frame.element(input, top + r as i32, left + c as i32, channel),
                 };
+                let element = element.map_or(P::Tap::ZERO, P::widen);
                 tile.add((r * pitch + c) as usize).write(element);
             }
             c += WIDTH;
@@ -73,7 +80,7 @@ pub unsafe fn conv2d_best_any<T: Sample>(input: &[T], mask: &[T], frame: Frame, 
     }
     thread::sync_threads(); // mask and tile are complete before any thread reads what others loaded
 
-    let mut sums = [T::ZERO; COLUMN as usize];
+    let mut sums = [P::Tap::ZERO; COLUMN as usize];
     let mut j = 0;
     while j < frame.mask_columns {
         // SAFETY: the first place of this thread's column of the tile, for this column of the mask; a tap.
@@ -88,7 +95,7 @@ pub unsafe fn conv2d_best_any<T: Sample>(input: &[T], mask: &[T], frame: Frame, 
     unroll!(r < COLUMN as usize => {
         if row + (r as u32) < frame.rows && column < frame.columns {
             // SAFETY: the element is inside the image, and no other thread has this output.
-            unsafe { output.add(frame.index(row + r as u32, column, channel)).write(sums[r]) };
+            unsafe { output.add(frame.index(row + r as u32, column, channel)).write(P::narrow(sums[r])) };
         }
     });
 }

@@ -75,7 +75,7 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        oracle::<T>(problem, row(frame(problem)?))
+        oracle::<T, T>(problem, row(frame(problem)?))
     }
 
     fn block(job: &Job<'_>, rung: &Rung<Self::Kernel>) -> Result<u32> {

@@ -2,9 +2,9 @@
 //!
 //! The image is height x width or height x width x channels, the mask R x C with up to 32 of each; the result has the
 //! shape of the image. Results are within `(R * C + 1) * epsilon * sum(|in * mask|)` of the exact ones, and the same
-//! on every run.
+//! on every run. Images of `u8` and `f16` have masks and sums of `f32`, and results that are rounded to their type.
 
-use super::convolution::{Arrays, BORDER, DTYPES, border, oracle};
+use super::convolution::{Arrays, BORDER, PIXELS, border, generated_taps, oracle};
 use super::generic::with_float;
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
@@ -12,13 +12,15 @@ use super::settings::{Number, Setting};
 use super::{Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::error::{Error, Result};
 use kernels_gpu::conv2d::{Frame, MAX_MASK};
-use kernels_gpu::filter::Sample;
+use narrow::Narrow;
 use rustwarp::conv2d as library;
-use rustwarp::element::{Dtype, Element};
+use rustwarp::conv2d::Pixel;
+use rustwarp::element::Dtype;
 use rustwarp::tensor::{Tensor, text};
 use std::marker::PhantomData;
-use table::{Kernel, Operands};
+use table::{Kernel, Operands, Real};
 
+mod narrow;
 mod table;
 
 const MASK: Setting<Number> = Setting {
@@ -39,9 +41,9 @@ const MASK_ROWS: Setting<Number> = Setting {
 pub const FAMILY: Family = Family {
     name: "conv2d",
     idea: "convolution of images: data that neighbours share, from the caches to registers",
-    operands: &[Operand::of_elements("image"), Operand::of_elements("mask")],
+    operands: &[Operand::of_elements("image"), Operand::of_sums("mask")],
     ops: &[],
-    dtypes: DTYPES,
+    dtypes: PIXELS,
     only: &[],
     settings: &[BORDER.listed(), MASK.listed(), MASK_ROWS.listed()],
     variants: || FAMILY.merge(resolve),
@@ -56,13 +58,17 @@ pub const FAMILY: Family = Family {
 };
 
 fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {
-    with_float!(FAMILY, dtype, T => Ok(Resolved::of::<Convolution<T>>()))
+    match dtype {
+        Dtype::U8 => Ok(Resolved::of::<Narrow<u8>>()),
+        Dtype::F16 => Ok(Resolved::of::<Narrow<half::f16>>()),
+        _ => with_float!(FAMILY, dtype, T => Ok(Resolved::of::<Convolution<T>>())),
+    }
 }
 
 /// The family for one element type.
 struct Convolution<T>(PhantomData<T>);
 
-impl<T: Element + Sample> Ladder for Convolution<T> {
+impl<T: Real> Ladder for Convolution<T> {
     const FAMILY: &'static str = FAMILY.name;
     type Kernel = Planned<Kernel<T>>;
     type Operands<'j> = Arrays<'j, T, Frame>;
@@ -79,11 +85,11 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
-        oracle::<T>(problem, frame(problem)?)
+        oracle::<T, T>(problem, frame(problem)?)
     }
 
     fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Arrays<'j, T, Frame>> {
-        Arrays::upload(job, frame(job.problem)?, ["image", "conv2d of an image into another one"], "use a smaller one")
+        upload(job)
     }
 
     fn work(image: &Arrays<'_, T, Frame>) -> Work {
@@ -91,22 +97,14 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
     }
 
     fn prepare(image: &Arrays<'_, T, Frame>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
-        // The number of blocks follows the request as closely as the image can be divided.
-        if !matches!(rung.kernel, Planned::ByLibrary) || !library::marches(image.frame) {
-            rung.require_no_grid()?;
-        }
+        let Planned::Here(kernel) = rung.kernel else { return by_library(image, rung, run) };
+        rung.require_no_grid()?;
         let Arrays { input, mask, taps, frame, shape } = image;
         let output = rung.uninit::<T>(input.len(), "output")?;
         let depth = taps.len() as u64;
         if input.is_empty() {
             return run(Plan::new(rung.block, 0, &output, shape).with_depth(depth));
         }
-        let Planned::Here(kernel) = rung.kernel else {
-            let plan = library::Plan::new(&rung.device, *frame, taps, rung.tuning())?;
-            let launch = plan.prepare(input, &output)?;
-            let blocks = launch.shape().grid.iter().product();
-            return run(Plan::new(rung.block, blocks, &output, shape).with_depth(depth).then(launch));
-        };
         let (calls, launch) = (kernel.launch)(&Operands {
             input: input.slice(input.len()),
             mask: mask.slice(mask.len()),
@@ -122,6 +120,29 @@ impl<T: Element + Sample> Ladder for Convolution<T> {
         }
         run(plan)
     }
+}
+
+/// Checks the sizes of an image and its mask, and copies them to the device.
+fn upload<'j, T: Pixel>(job: &'j Job<'_>) -> Result<Arrays<'j, T, Frame, T::Tap>> {
+    Arrays::upload(job, frame(job.problem)?, ["image", "conv2d of an image into another one"], "use a smaller one")
+}
+
+/// Prepares the library's plan.
+fn by_library<T: Pixel, K>(image: &Arrays<'_, T, Frame, T::Tap>, rung: &Chosen<'_, K>, run: Run<'_>) -> Result<()> {
+    let Arrays { input, taps, frame, shape, .. } = image;
+    // The number of blocks follows the request as closely as the image can be divided.
+    if !library::marches(*frame) {
+        rung.require_no_grid()?;
+    }
+    let output = rung.uninit::<T>(input.len(), "output")?;
+    let depth = taps.len() as u64;
+    if input.is_empty() {
+        return run(Plan::new(rung.block, 0, &output, shape).with_depth(depth));
+    }
+    let plan = library::Plan::<T, _>::new(&rung.device, *frame, taps, rung.tuning())?;
+    let launch = plan.prepare(input, &output)?;
+    let blocks = launch.shape().grid.iter().product();
+    run(Plan::new(rung.block, blocks, &output, shape).with_depth(depth).then(launch))
 }
 
 /// Every border with odd, even and oblong masks, images smaller than the mask, partial edge tiles, several blocks and
@@ -146,6 +167,14 @@ fn cases() -> Vec<Case> {
         case(&[34, 37], "32", "clamp").with("mask-rows", "16"),
         case(&[13, 21, 3], "3", "mirror"),
         case(&[10, 9, 5], "2", "clamp"),
+        case(&[10, 9, 4], "4", "zero"),
+        case(&[37, 90, 2], "3", "clamp"),
+        case(&[20, 66, 2], "5", "mirror"),
+        case(&[34, 200, 3], "3", "clamp"),
+        case(&[19, 48, 3], "5", "zero"),
+        case(&[5, 6, 3], "5", "mirror"),
+        case(&[18, 140, 4], "3", "zero"),
+        case(&[35, 36, 4], "5", "mirror"),
     ]
 }
 
@@ -165,7 +194,7 @@ fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
         0 => columns,
         rows => rows,
     };
-    Ok(vec![image, demand.tensor(1, &[rows, columns])?])
+    Ok(vec![image, generated_taps(demand, 1, &[rows, columns])?])
 }
 
 /// Checks the operands and returns their sizes.

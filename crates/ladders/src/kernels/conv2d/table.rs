@@ -5,11 +5,21 @@ use crate::kernels::entry::Nothing;
 use crate::kernels::ladder::{Planned, Rung};
 use crate::kernels::{BlockRule, Entry};
 use cuda_std::launch::{Call, PtrMut, Slice};
-use kernels_gpu::conv2d::{Frame, ROWS, TILE, basic, best, cached, channels, constant, tiled};
+use kernels_gpu::conv2d::{Frame, ROWS, TILE, basic, best, cached, channels, constant, march, tiled};
 use kernels_gpu::filter::{Part, Sample, TAPS, ZERO};
+use kernels_gpu::number::Number as _;
 use rustwarp::backend::Shape;
 use rustwarp::conv2d as library;
+use rustwarp::conv2d::Pixel;
 use rustwarp::element::Element;
+
+/// The types that all variants filter: masks and sums have the type of the image.
+pub(super) trait Real:
+    Element + Sample + Pixel<Tap = Self, Kind = Self> + kernels_gpu::conv2d::Pixel<Bits = Self, Tap = Self>
+{
+}
+impl Real for f32 {}
+impl Real for f64 {}
 
 /// The operands of a kernel.
 pub(super) struct Operands<'a, T> {
@@ -33,7 +43,7 @@ pub(super) struct Kernel<T: 'static> {
     kinds: fn() -> Vec<[u32; 2]>,
 }
 
-impl<T: Element + Sample> Kernel<T> {
+impl<T: Real> Kernel<T> {
     /// The entries of all kernels of the row.
     ///
     /// # Panics
@@ -41,8 +51,7 @@ impl<T: Element + Sample> Kernel<T> {
     pub fn entries(&self) -> Vec<Entry> {
         let entry = |[size, channels]: [u32; 2]| {
             let taps = vec![T::ZERO; (size * size) as usize];
-            let frame =
-                Frame { rows: size, columns: size, channels, mask_rows: size, mask_columns: size, border: ZERO };
+            let frame = square_frame(size, channels);
             let (input, mask, output) = (Slice::nothing(), Slice::nothing(), PtrMut::nothing());
             let operands = Operands { input, mask, taps: &taps, frame, output };
             let refused = |error| panic!("no launch for a mask of {size}x{size} and {channels} channels: {error}");
@@ -58,11 +67,11 @@ const fn only(sizes: &'static [u32]) -> BlockRule {
     BlockRule::OneOf { sizes, default: sizes[0] }
 }
 
-const _: () = assert!(best::BLOCK == 128);
+const _: () = assert!(march::BLOCK == 128);
 const _: () = assert!(TILE * ROWS == 256 && tiled::SIDE * tiled::SIDE == 1024);
 
 /// The table, slowest first.
-pub(super) fn rungs<T: Element + Sample>() -> Vec<Rung<Planned<Kernel<T>>>> {
+pub(super) fn rungs<T: Real>() -> Vec<Rung<Planned<Kernel<T>>>> {
     vec![
         Rung {
             name: "basic",
@@ -100,7 +109,7 @@ pub(super) fn rungs<T: Element + Sample>() -> Vec<Rung<Planned<Kernel<T>>>> {
                 kinds: || [1, 3, 4].map(|channels| [4, channels]).to_vec(),
             }),
         },
-        Rung { name: "best", idea: best::IDEA, block: only(&[best::BLOCK]), kernel: Planned::ByLibrary },
+        Rung { name: "best", idea: best::IDEA, block: only(&[march::BLOCK]), kernel: Planned::ByLibrary },
     ]
 }
 
@@ -129,11 +138,11 @@ fn per_element(frame: Frame) -> Result<Shape> {
     shape([across, frame.rows.div_ceil(ROWS), 1], [TILE, ROWS], frame)
 }
 
-fn launch_basic<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+fn launch_basic<'a, T: Real>(of: &Operands<'a, T>) -> Launch<'a> {
     Ok((vec![basic::conv2d_basic::<T>(of.input, of.mask, of.frame, of.output)], per_element(of.frame)?))
 }
 
-fn launch_constant<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+fn launch_constant<'a, T: Real>(of: &Operands<'a, T>) -> Launch<'a> {
     let Operands { input, frame, output, .. } = *of;
     let call = match (frame.mask_rows, frame.mask_columns) {
         (3, 3) => constant::conv2d_constant_sized::<T, 3>(input, square(of.taps), frame, output),
@@ -145,7 +154,7 @@ fn launch_constant<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> 
 }
 
 /// Launches for any mask, each with as many taps as it can take by value.
-fn launch_constant_any<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+fn launch_constant_any<'a, T: Real>(of: &Operands<'a, T>) -> Launch<'a> {
     let part = |(i, taps): (usize, &[T])| {
         let part = Part { first: (i * TAPS) as u32, count: taps.len() as u32 };
         let taps = core::array::from_fn(|j| taps.get(j).copied().unwrap_or(T::ZERO));
@@ -155,7 +164,7 @@ fn launch_constant_any<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<
     Ok((calls, per_element(of.frame)?))
 }
 
-fn launch_tiled<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+fn launch_tiled<'a, T: Real>(of: &Operands<'a, T>) -> Launch<'a> {
     let frame = of.frame;
     let (width, height) = (tiled::SIDE + 1 - frame.mask_columns, tiled::SIDE + 1 - frame.mask_rows);
     let grid = [frame.columns.div_ceil(width), frame.rows.div_ceil(height), frame.channels];
@@ -163,14 +172,14 @@ fn launch_tiled<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
     Ok((vec![tiled::conv2d_tiled::<T>(of.input, of.mask, frame, of.output)], shape))
 }
 
-fn launch_cached<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+fn launch_cached<'a, T: Real>(of: &Operands<'a, T>) -> Launch<'a> {
     let frame = of.frame;
     let grid = [frame.columns.div_ceil(TILE), frame.rows.div_ceil(ROWS), frame.channels];
     let shape = shape(grid, [TILE, ROWS], frame)?;
     Ok((vec![cached::conv2d_cached::<T>(of.input, of.mask, frame, of.output)], shape))
 }
 
-fn launch_channels<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> {
+fn launch_channels<'a, T: Real>(of: &Operands<'a, T>) -> Launch<'a> {
     let Operands { input, mask, frame, output, .. } = *of;
     let each = channels::per_thread(frame.channels);
     let grid = [frame.columns.div_ceil(TILE), frame.rows.div_ceil(ROWS), frame.channels / each];
@@ -182,16 +191,23 @@ fn launch_channels<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> 
     Ok((vec![call], shape(grid, [TILE, ROWS], frame)?))
 }
 
-/// The entries of the library's kernels: those of masks with a kernel of their own, and that of all others.
-pub(super) fn library<T: Element + Sample>() -> Vec<Entry> {
-    let entry = |size: u32| {
-        let taps = vec![T::ZERO; (size * size) as usize];
-        let (rows, columns, mask_rows, mask_columns) = (size, size, size, size);
-        let frame = Frame { rows, columns, channels: 1, mask_rows, mask_columns, border: ZERO };
+/// The entries of the library's kernels, but for that of the variant `channels`: those of masks with a kernel of their
+/// own, and that of all others.
+pub(super) fn library<T: Pixel>() -> Vec<Entry> {
+    let entry = |(size, channels): (u32, u32)| {
+        let taps = vec![T::Tap::ZERO; (size * size) as usize];
+        let frame = square_frame(size, channels);
         let operands = library::Operands { input: Slice::nothing(), mask: Slice::nothing(), taps: &taps, frame };
         Entry::from(library::call::<T>(operands, 1, PtrMut::nothing()))
     };
-    best::SIZES.iter().copied().chain([2]).map(entry).collect()
+    let together = best::SIZES_OF_CHANNELS.iter().flat_map(|&size| [(size, 2), (size, 3), (size, 4)]);
+    let alone = best::SIZES.iter().map(|&size| (size, 1));
+    alone.chain(together).chain([(2, 1)]).map(entry).collect()
+}
+
+/// The sizes of an image that is as large as its mask.
+pub(super) fn square_frame(size: u32, channels: u32) -> Frame {
+    Frame { rows: size, columns: size, channels, mask_rows: size, mask_columns: size, border: ZERO }
 }
 
 /// Converts a mask to the array that kernels take by value.

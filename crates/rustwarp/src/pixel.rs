@@ -1,0 +1,88 @@
+//! The elements of pictures, and launches that march down a picture, which all convolutions of pictures share.
+
+use crate::backend::{DeviceInfo, Handle, Shape, View};
+use crate::element::{Element, Scalar, require_layout};
+use crate::error::{Error, Result};
+use crate::launch::Tuning;
+use cuda_std::launch::{PtrMut, Slice};
+use kernels_gpu::conv2d::{Frame, march, width};
+use kernels_gpu::filter::Sample;
+
+/// An element of a picture: `f32`, `f64`, `u8` or `half::f16`.
+///
+/// The last two have masks and sums of `f32`. Results are rounded to the nearest element, those halfway between two to
+/// the even one; a `u8` has at least 0 and at most 255, and is 0 where the result is NaN.
+pub trait Pixel: Scalar {
+    /// Taps of masks.
+    type Tap: Element + Sample;
+
+    /// The type's name among the kernels.
+    #[doc(hidden)]
+    type Kind: kernels_gpu::conv2d::Pixel<Tap = Self::Tap>;
+}
+
+macro_rules! pixels {
+    ($($t:ty: $kind:ty, $tap:ty;)*) => { $(
+        impl Pixel for $t {
+            type Tap = $tap;
+            type Kind = $kind;
+        }
+    )* };
+}
+pixels! { f32: f32, f32; f64: f64, f64; u8: u8, f32; half::f16: kernels_gpu::number::F16, f32; }
+
+/// An element as the kernels take it.
+pub(crate) type Bits<T> = <<T as Pixel>::Kind as kernels_gpu::conv2d::Pixel>::Bits;
+
+/// A picture of `n` elements as the kernels take it.
+pub(crate) fn bits<'a, T: Pixel, H: Handle>(picture: &View<'a, T, H>, n: usize) -> Slice<'a, Bits<T>> {
+    const { require_layout::<T, Bits<T>>() };
+    // SAFETY: the memory lives as long as the view; elements of 16 bits are taken as integers of the same layout.
+    unsafe { Slice::new(picture.address(), n) }
+}
+
+/// The memory of a picture as the kernels write it.
+pub(crate) fn bits_mut<'a, T: Pixel, H: Handle>(picture: &View<'a, T, H>) -> PtrMut<'a, Bits<T>> {
+    const { require_layout::<T, Bits<T>>() };
+    // SAFETY: the memory lives as long as the view; elements of 16 bits are taken as integers of the same layout.
+    unsafe { PtrMut::new(picture.address()) }
+}
+
+/// Rows of the strips that a block marches down, and the launch's shape: about as many blocks as the tuning says, or as
+/// run at the same time, since each strip begins with rows that others load too. A thread filters `channels` of a
+/// pixel.
+pub(crate) fn strips<T: Pixel>(
+    frame: Frame,
+    channels: u32,
+    tuning: Tuning,
+    (info, blocks_per_sm): (&DeviceInfo, u32),
+) -> Result<(u32, Shape)> {
+    let across = (frame.columns * channels).div_ceil(march::BLOCK * width(size_of::<T>()) as u32);
+    let deep = frame.channels / channels;
+    let blocks = tuning.blocks()?.unwrap_or(info.multiprocessors * blocks_per_sm);
+    let strips = (blocks / across.saturating_mul(deep).max(1)).max(1);
+    let strip = frame.rows.div_ceil(strips).max(march::MIN_STRIP);
+    Ok((strip, shape([across, frame.rows.div_ceil(strip), deep], [march::BLOCK, 1], frame)?))
+}
+
+/// Checks that a tuning asks for no other blocks than those of [`march::BLOCK`] threads.
+pub(crate) fn require_block(name: &str, tuning: Tuning, info: &DeviceInfo) -> Result<()> {
+    let block = tuning.whole_warps(march::BLOCK, info)?;
+    if block != march::BLOCK {
+        return Err(Error::Argument(format!("{name} has blocks of {} threads, not {block}", march::BLOCK)));
+    }
+    Ok(())
+}
+
+/// Shape with this number of blocks along each axis.
+pub(crate) fn shape(grid: [u32; 3], block: [u32; 2], frame: Frame) -> Result<Shape> {
+    if grid[0] > i32::MAX as u32 || grid[1] > 65_535 || grid[2] > 65_535 {
+        let Frame { rows, columns, channels, .. } = frame;
+        return Err(Error::Argument(format!(
+            "{rows}x{columns}x{channels} needs a grid of {}x{}x{} blocks, and the last two axes have at most 65535: \
+             use a smaller image",
+            grid[0], grid[1], grid[2]
+        )));
+    }
+    Ok(Shape::new(grid, [block[0], block[1], 1]))
+}

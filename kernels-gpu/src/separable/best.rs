@@ -1,0 +1,129 @@
+//! The rung to use: each thread marches down the image as in [`conv2d::best`](crate::conv2d::best), and adds the sums
+//! of its part of each row, K multiply-adds for an output, times each tap of the column to the outputs above, K more.
+//!
+//! For an output of 4 bytes that is 2 K operations per 8 bytes of memory: up to 17 taps memory is the limit, so that as
+//! many rows are loaded at once as there are registers for. [`tiled`](super::tiled) is the kernel for other sizes.
+
+use crate::conv2d::march::{GROUPS, Taps, WINDOW, march, reach};
+use crate::conv2d::{Frame, Pixel};
+use crate::filter::Sample;
+use crate::number::F16;
+use crate::unroll::unroll;
+use cuda_std::kernel;
+
+/// The idea in one line.
+pub const IDEA: &str = "a vector of each row per thread, marching down: rows' sums and columns' sums in registers";
+
+/// Numbers of taps, of column and row alike, for which there is a kernel. Images must not be smaller than the mask.
+pub const SIZES: [u32; 6] = [3, 5, 7, 9, 13, 17];
+
+/// Numbers of taps for which there are kernels that filter all of three or four channels of a pixel.
+pub const SIZES_OF_CHANNELS: [u32; 3] = [3, 5, 7];
+
+/// Channels that a thread filters: all, if there is a kernel that does, or one.
+pub const fn channels_per_thread(mask: u32, channels: u32) -> u32 {
+    let small = mask == SIZES_OF_CHANNELS[0] || mask == SIZES_OF_CHANNELS[1] || mask == SIZES_OF_CHANNELS[2];
+    if small && (channels == 3 || channels == 4) { channels } else { 1 }
+}
+
+/// Blocks that a multiprocessor of 65536 registers can run at once.
+pub const fn blocks_per_sm(mask: u32, channels: u32) -> u32 {
+    match (mask, channels) {
+        (3, 1) => 8,
+        (3, _) | (5, 1) => 5,
+        (5, _) | (7, 1) => 4,
+        (7 | 9 | 13, _) => 3,
+        _ => 2,
+    }
+}
+
+/// Convolves an image of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major, by the outer product of
+/// a column, `mask[0]`, and a row, `mask[1]`. The order of additions is fixed, so the result is the same in every run;
+/// [`separable`](crate::separable) states the error bound.
+///
+/// # Safety
+/// `input` and `output` are images of the frame, which are at least K x K, and do not overlap; its mask is K x K.
+/// Blocks of [`march::BLOCK`](crate::conv2d::march::BLOCK) threads: along x a thread per
+/// [`width`](crate::conv2d::width) columns, along y a block per `strip` rows, along z one per channel.
+#[kernel(for P in [f32, f64, u8, F16], for K in [3, 5, 7, 9, 13, 17])]
+pub unsafe fn separable_best<P: Pixel, const K: usize>(
+    input: &[<P as Pixel>::Bits],
+    mask: [[<P as Pixel>::Tap; K]; 2],
+    frame: Frame,
+    strip: u32,
+    output: *mut <P as Pixel>::Bits,
+) {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe {
+        match size_of::<P::Bits>() {
+            8 => march::<P, _, K, 2, 1>(input, &Outer(mask), frame, strip, output),
+            _ => march::<P, _, K, 4, 1>(input, &Outer(mask), frame, strip, output),
+        }
+    }
+}
+
+/// Convolves an image of `frame.rows` x `frame.columns` x C elements, row-major, as [`separable_best()`] does.
+///
+/// # Safety
+/// The requirements are those of [`separable_best()`], but that the threads along x have `width` elements of a row
+/// each, and all channels are of one block along z.
+#[kernel(for P in [f32, f64, u8, F16], for K in [3, 5, 7], for C in [3, 4])]
+pub unsafe fn separable_best_channels<P: Pixel, const K: usize, const C: usize>(
+    input: &[<P as Pixel>::Bits],
+    mask: [[<P as Pixel>::Tap; K]; 2],
+    frame: Frame,
+    strip: u32,
+    output: *mut <P as Pixel>::Bits,
+) {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe {
+        match size_of::<P::Bits>() {
+            8 => march::<P, _, K, 2, C>(input, &Outer(mask), frame, strip, output),
+            _ => march::<P, _, K, 4, C>(input, &Outer(mask), frame, strip, output),
+        }
+    }
+}
+
+/// The taps of a column and of a row.
+struct Outer<T, const K: usize>([[T; K]; 2]);
+
+impl<T: Sample, const K: usize, const W: usize, const C: usize> Taps<T, K, W, C> for Outer<T, K> {
+    /// By the registers of a window, in vectors of 16 bytes.
+    const ROWS: usize = match 2 * reach(K, W, C) / W + 1 {
+        ..=3 => 4,
+        ..=7 => 2,
+        _ => 1,
+    };
+
+    #[inline(always)]
+    fn add(&self, window: &[T; WINDOW], sums: &mut [[T; W]; GROUPS], u: usize) {
+        let across = row_sums::<T, K, W, C>(window, &self.0[1]);
+        unroll!(i < K => {
+            add_times::<T, W>(&mut sums[u + K - 1 - i], &across, self.0[0][i]);
+        });
+    }
+}
+
+/// The sums of one row of the image for the thread's outputs.
+#[inline(always)]
+fn row_sums<T: Sample, const K: usize, const W: usize, const C: usize>(window: &[T; WINDOW], row: &[T; K]) -> [T; W] {
+    let mut across = [T::ZERO; W];
+    unroll!(j < K => {
+        let mut w = 0;
+        while w < W {
+            across[w] = window[reach(K, W, C) - K / 2 * C + j * C + w].mul_add(row[j], across[w]);
+            w += 1;
+        }
+    });
+    across
+}
+
+/// Adds the sums of one row times a tap of the column.
+#[inline(always)]
+fn add_times<T: Sample, const W: usize>(sums: &mut [T; W], across: &[T; W], tap: T) {
+    let mut w = 0;
+    while w < W {
+        sums[w] = across[w].mul_add(tap, sums[w]);
+        w += 1;
+    }
+}
