@@ -1,10 +1,11 @@
 // cuBLAS's gemm for f32 (without tf32) and f64, and its batched gemm for a size of four numbers; and the fastest of cublasLt's algorithms
-// for f16, bf16 (with sums in f32), fp8 (with fast sums, to bf16) and i8 (to i32). Each factor also stored transposed, where cublasLt has
-// such algorithms; see peer.h.
+// for f16, bf16 (with sums in f32), fp8 (with fast sums, to bf16), i8 (to i32), and f32 as tf32 beside f32 in the families of tensor cores. Each
+// factor also stored transposed, where cublasLt has such algorithms; uniform or normal; see peer.h.
 //
 //     nvcc -O3 -std=c++17 -arch=native bench/peers/matmul.cu -lcublas -lcublasLt -o target/peers/matmul
 #include <cublasLt.h>
 #include <cublas_v2.h>
+#include "normal.h"
 #include "peer.h"
 
 static void check(cublasStatus_t status) {
@@ -78,7 +79,7 @@ static cublasStatus_t gemm(cublasHandle_t handle, const Call& x, const double* l
 template <typename T>
 void run_matmul(const Request& request) {
     Products products(request);
-    T *a = request.generate<T>(products.a(), 0), *b = request.generate<T>(products.b(), 1), *c;
+    T *a = generate<T>(request, products.a(), 0), *b = generate<T>(request, products.b(), 1), *c;
     CHECK(cudaMalloc(&c, std::max<size_t>(products.c(), 1) * sizeof(T)));
     cublasHandle_t handle;
     check(cublasCreate(&handle));
@@ -91,12 +92,13 @@ void run_matmul(const Request& request) {
 
 // Products of narrow types: factors T, product O.
 template <typename T, typename O>
-void run_narrow(const Request& request, cudaDataType type, cudaDataType product, cublasComputeType_t compute, cudaDataType scale) {
+void run_narrow(const Request& request, cudaDataType type, cudaDataType product, cublasComputeType_t compute, cudaDataType scale,
+                const char* library = "cuBLAS") {
     const size_t WORKSPACE = 64 << 20;
     Products products(request);
     size_t m = products.m, n = products.n, k = products.k;
     bool turned_a = request.flag("transpose-a"), turned_b = request.flag("transpose-b");
-    T *a = request.generate<T>(products.a(), 0), *b = request.generate<T>(products.b(), 1);
+    T *a = generate<T>(request, products.a(), 0), *b = generate<T>(request, products.b(), 1);
     O* c;
     void* workspace;
     CHECK(cudaMalloc(&c, std::max<size_t>(products.c(), 1) * sizeof(O)));
@@ -156,19 +158,27 @@ void run_narrow(const Request& request, cudaDataType type, cudaDataType product,
         if (i == 0 || ms < least) best = i, least = ms;
     }
     const char* dtype = product == CUDA_R_32I ? "i32" : product == CUDA_R_16F ? "f16" : product == CUDA_R_16BF ? "bf16" : "f32";
-    measure(request, "cuBLAS", (products.a() + products.b()) * sizeof(T) + products.c() * sizeof(O), c, products.shape(), dtype, [&] { run(best); });
+    measure(request, library, (products.a() + products.b()) * sizeof(T) + products.c() * sizeof(O), c, products.shape(), dtype, [&] { run(best); });
+}
+
+static void run_tf32(const Request& request, const char* library) {
+    run_narrow<float, float>(request, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F, library);
 }
 
 int main(int argc, char** argv) {
     Request request(argc, argv);
     const std::string& dtype = request.dtype;
-    if (dtype == "f32") return run_matmul<float>(request), 0;
+    if (dtype == "f32") {
+        run_matmul<float>(request);
+        if (request.family != "matmul") run_tf32(request, "cuBLAS-tf32");
+        return 0;
+    }
     if (dtype == "f64") return run_matmul<double>(request), 0;
     if (dtype == "f16") return run_narrow<__half, __half>(request, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_32F, CUDA_R_32F), 0;
     if (dtype == "bf16") return run_narrow<__nv_bfloat16, __nv_bfloat16>(request, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F), 0;
     if (dtype == "f8") return run_narrow<__nv_fp8_e4m3, __nv_bfloat16>(request, CUDA_R_8F_E4M3, CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F), 0;
     if (dtype == "i8") return run_narrow<int8_t, int32_t>(request, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, CUDA_R_32I), 0;
     // For measuring by hand: f32 factors as tf32.
-    if (dtype == "tf32") return run_narrow<float, float>(request, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F), 0;
+    if (dtype == "tf32") return run_tf32(request, "cuBLAS"), 0;
     return 0;  // cuBLAS does not support the type
 }

@@ -116,7 +116,10 @@ fn what_groups_lack_is_refused() {
     refused(&["reduce", "--n", "10", "--gpus", "all", "--device", "sim"], &["--gpus all", "--gpus N"]);
     refused(&["reduce", "--n", "10", "--gpus", "2", "--device", "gpu:1"], &["gpu:1"]);
     refused(&["matmul", "--n", "8", "--gpus", "2", "--device", "sim", "--transpose-a"], &["--transpose-a"]);
-    refused(&["matmul", "--n", "8", "--dtype", "f16", "--gpus", "2", "--device", "sim"], &["groups of devices solve"]);
+    refused(
+        &["matmul", "--n", "8", "--dtype", "f16", "--gpus", "2", "--device", "sim"],
+        &["leave --gpus or --dtype f16 out"],
+    );
     program::refused(&["reduce", "--gpus", "0"], 2, &["write a number from 1, or all"]);
     program::refused(&["transpose", "--gpus", "2"], 2, &["--gpus"]);
     program::refused(&["reduce", "--n", "10", "--gpus", "2", "--device", "gpu"], 3, &["no-such-libcuda.so"]);

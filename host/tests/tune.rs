@@ -20,11 +20,16 @@ fn folder(variants: &[Value]) -> TempDir {
     for (name, text) in [("present.ptx", &ptx), ("same.ptx", &ptx), ("wrong.ptx", &wrong)] {
         write(name, text);
     }
-    let list = json!({
-        "family": "dot", "arch": "sm_75", "commit": "0123", "present": "present.ptx", "variants": variants,
-    });
-    write("variants.json", &list.to_string());
+    write("variants.json", &list("dot", variants));
     folder
+}
+
+/// The list of a family's variants.
+fn list(family: &str, variants: &[Value]) -> String {
+    let list = json!({
+        "family": family, "arch": "sm_75", "commit": "0123", "present": "present.ptx", "variants": variants,
+    });
+    list.to_string()
 }
 
 fn variant(value: u64, ptx: Option<&str>, refused: Option<&str>) -> Value {
@@ -93,6 +98,26 @@ fn the_present_kernel_must_be_right() {
     refused(&["tune", &of, "--device", "sim", "--n", "1009"], 2, &["the present kernel is wrong", "UNROLL = 2"]);
 }
 
+/// The settings of generated factors are those of the family.
+#[test]
+fn products_of_normal_factors_are_verified() {
+    let ptx = std::fs::read(DOT.replace("dot.ptx", "matmul.ptx")).expect("`cargo xtask build-ptx` has been run");
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["present.ptx", "same.ptx"] {
+        std::fs::write(folder.path().join(name), &ptx).expect("a file");
+    }
+    let list = list("matmul", &[variant(2, Some("same.ptx"), None)]);
+    std::fs::write(folder.path().join("variants.json"), list).expect("a file");
+    let args = ["tune", &path(folder.path()), "--device", "sim", "--shape", "33x20x9", "--set", "distribution=normal"];
+    let output = host(&[&args[..], &["--dtype", "f32,f64"]].concat());
+    let table = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{table}{}", text(&output.stderr));
+    for dtype in ["f32", "f64"] {
+        assert!(table.contains(&format!("matmul {dtype} 33x20x9 --distribution normal")), "{table}");
+    }
+    assert!(table.contains("verified"), "{table}");
+}
+
 #[test]
 fn what_is_no_such_folder_is_refused() {
     let good = folder(&[variant(2, Some("same.ptx"), None)]);
@@ -110,12 +135,8 @@ fn what_is_no_such_folder_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{text}");
         program::text(&output.stderr)
     };
-    let list = |family: &str, variant: &Value| {
-        json!({ "family": family, "arch": "sm_75", "commit": "", "present": "present.ptx", "variants": [variant] })
-            .to_string()
-    };
-    assert!(with(&list("dott", &variant(2, Some("same.ptx"), None))).contains("unknown family `dott`"));
-    assert!(with(&list("dot", &variant(2, None, None))).contains("UNROLL = 2 has either PTX or the reason"));
-    assert!(with(&list("dot", &json!({ "value": 2 }))).contains("missing field"));
+    assert!(with(&list("dott", &[variant(2, Some("same.ptx"), None)])).contains("unknown family `dott`"));
+    assert!(with(&list("dot", &[variant(2, None, None)])).contains("UNROLL = 2 has either PTX or the reason"));
+    assert!(with(&list("dot", &[json!({ "value": 2 })])).contains("missing field"));
     assert!(with("{}").contains("variants.json") && with("").contains("EOF"));
 }

@@ -3,10 +3,11 @@
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
 use half::f16;
+use rustwarp::Diagnostic;
 use rustwarp::backend::{Buffer, Checkers, Checks, Choice, open};
 use rustwarp::matmul::{Batch, Sizes};
 use rustwarp::mixed_matmul::{Forced, Plan};
-use tests::planted::{self, WAIT, changed, no_wait};
+use tests::planted::{self, WAIT, changed, descriptor, no_wait, with_descriptor};
 
 /// A kernel that the simulator launches for [`SIZES`].
 struct Kernel {
@@ -26,6 +27,12 @@ const SIZES: Sizes = Sizes { m: 128, n: 64, k: 64 * 19, transposed: [false; 2], 
 
 /// The codes of the findings of one run, and whether the product is right.
 fn run(kernel: &Kernel, change: impl Fn(&str) -> String) -> (Vec<String>, bool) {
+    let (codes, right, _) = explained(kernel, change);
+    (codes, right)
+}
+
+/// The codes of the findings of one run, whether the product is right, and the findings.
+fn explained(kernel: &Kernel, change: impl Fn(&str) -> String) -> (Vec<String>, bool, Vec<Diagnostic>) {
     let text = planted::ptx(kernel.family, kernel.entry, change);
     let (device, _) = open(Choice::Sim, Checks::On(Checkers::default())).expect("the simulator");
     let device = &*device;
@@ -48,7 +55,7 @@ fn run(kernel: &Kernel, change: impl Fn(&str) -> String) -> (Vec<String>, bool) 
     let product = |i: usize| -> f32 { (0..k).map(|l| term(i, l)).sum() };
     let elements = c.read(m * n).expect("elements");
     let right = ran.is_ok() && elements.iter().enumerate().all(|(i, c)| f32::from(*c) == product(i));
-    (codes, right)
+    (codes, right, planted::findings(device))
 }
 
 /// Waits for the other parity.
@@ -92,11 +99,6 @@ fn every_bug_in_stages_of_single_warps_is_found() {
     }
 }
 
-/// The bits of a tile's descriptor: the swizzle, 1024 or 512 bytes between groups of eight rows, and no second stride.
-const fn descriptor(eight_rows: u64) -> u64 {
-    1 << 62 | (eight_rows / 16) << 32 | 1 << 16
-}
-
 #[test]
 fn every_planted_bug_is_found() {
     /// Where the kernel fills a stage, and where it multiplies one.
@@ -106,13 +108,8 @@ fn every_planted_bug_is_found() {
         assert!(entry.contains(what), "{what}");
         entry.replace(what, "// ")
     };
-    let of_stride = |entry: &str| {
-        let [right, wrong] = [1024, 512].map(|bytes| descriptor(bytes).to_string());
-        assert!(entry.contains(&right), "{right}");
-        entry.replace(&right, &wrong)
-    };
     type Change<'a> = &'a dyn Fn(&str) -> String;
-    let bugs: [(&str, Change<'_>, &[&str], bool); 8] = [
+    let bugs: [(&str, Change<'_>, &[&str], bool); 7] = [
         ("no proxy fence before a store", &|e| without(e, "fence.proxy.async.shared::cta;"), &["async-proxy"], true),
         ("a stage is filled while it is read", &|e| changed(e, FILL, WAIT, no_wait), &["mbarrier-overflow"], false),
         ("a stage is read before it is full", &|e| changed(e, MULTIPLY, WAIT, no_wait), &["mbarrier-overflow"], false),
@@ -135,10 +132,56 @@ fn every_planted_bug_is_found() {
             &["async-not-waited"],
             true,
         ),
-        // Nothing is wrong with reading other rows: only the product shows it.
-        ("the wrong stride in a descriptor", &of_stride, &[], false),
     ];
     for (name, change, codes, right) in bugs {
         assert_eq!(run(&TENSOR, change), (codes.iter().map(ToString::to_string).collect(), right), "{name}");
+    }
+}
+
+/// Eight rows of A follow the eight rows before after 1024 bytes, with a swizzle of 128.
+#[test]
+fn every_wrong_descriptor_is_found_and_explained() {
+    const RIGHT: u64 = descriptor(16, 1024, 1);
+    /// Where the kernel starts a product of A along the depth and B across it.
+    const PRODUCT: &str = "(false, true) => sums.$add(along_a, across_b, true)";
+    let source = include_str!("../../kernels-gpu/src/tensor/mixed/precision.rs");
+    let line = source.lines().position(|line| line.contains(PRODUCT)).expect(PRODUCT) as u32 + 1;
+    let bugs = [
+        (
+            descriptor(16, 512, 1),
+            "wgmma-overlap",
+            "row 8 of `a` consists of the same bytes as row 4: the stride dimension byte offset of its descriptor is \
+             512",
+            "set bits 32 to 45 of the descriptor, in units of 16 bytes, to 1024 bytes or more",
+        ),
+        (
+            descriptor(16, 2048, 1),
+            "wgmma-skipped",
+            "the stride dimension byte offset of `a`, 2048, leads past rows 8 to 15 of a box that was copied, and \
+             nothing reads them",
+            "set bits 32 to 45 of the descriptor, in units of 16 bytes, to 1024 bytes, where these rows are",
+        ),
+        (
+            descriptor(16, 512, 2),
+            "wgmma-swizzle",
+            "the descriptor of `a` has a swizzle of 64 bytes, but its bytes were copied with a swizzle of 128 bytes",
+            "set bits 62 and 63 of the descriptor to 1, with offsets for rows of 128 bytes",
+        ),
+        (
+            descriptor(16, 1024, 0),
+            "wgmma-swizzle",
+            "the descriptor of `a` has no swizzle, but its bytes were copied with a swizzle of 128 bytes",
+            "or make the tensor map with no swizzle",
+        ),
+    ];
+    for (wrong, code, title, help) in bugs {
+        let (codes, right, findings) = explained(&TENSOR, |entry| with_descriptor(entry, RIGHT, wrong));
+        assert_eq!((codes, right), (vec![code.to_owned()], false), "{wrong:#x}");
+        for found in findings {
+            assert_eq!(found.title, title);
+            assert!(found.help.as_ref().is_some_and(|text| text.contains(help)), "{found:?}");
+            let file = found.file.as_deref().unwrap_or_default();
+            assert!(file.ends_with("tensor/mixed/precision.rs") && found.line == Some(line), "{line}: {found:?}");
+        }
     }
 }

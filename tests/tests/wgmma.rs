@@ -9,7 +9,7 @@ use kernels_gpu::wgmma::{F16, LINES, ROWS, copied, persistent, producer, tma};
 use rustwarp::backend::{Backend, Buffer, Checkers, Checks, Choice, Shape, open};
 use rustwarp::mixed_matmul;
 use std::sync::LazyLock;
-use tests::planted::{self, WAIT, changed, no_wait};
+use tests::planted::{self, WAIT, changed, descriptor, no_wait, with_descriptor};
 
 /// More stages than a ring has, the last in part, and two tiles for each block of a cluster.
 const M: usize = 256;
@@ -33,8 +33,8 @@ fn product(factors: &[Vec<f16>; 2]) -> Vec<f32> {
 }
 
 type ReadsLauncher = for<'a> fn(Ptr<'a, u16>, Ptr<'a, u16>, PtrMut<'a, u16>, u32, u32, u32) -> Call<'a>;
-type MapsLauncher =
-    for<'a> fn(TensorMap, TensorMap, Ptr<'a, u16>, Ptr<'a, u16>, PtrMut<'a, u16>, u32, u32, u32, u32) -> Call<'a>;
+type Map = TensorMap<F16>;
+type MapsLauncher = for<'a> fn(Map, Map, Ptr<'a, u16>, Ptr<'a, u16>, PtrMut<'a, u16>, u32, u32, u32, u32) -> Call<'a>;
 
 /// What launches a rung: the maps of both factors, or the factors.
 enum Launcher {
@@ -90,7 +90,7 @@ const PERSISTENT: Rung = Rung {
 };
 
 /// The map of a matrix of f16.
-fn map(device: &dyn Backend, matrix: &Buffer<'_, f16>, rows: usize, columns: usize) -> TensorMap {
+fn map(device: &dyn Backend, matrix: &Buffer<'_, f16>, rows: usize, columns: usize) -> Map {
     let sizes = [columns as u32, rows as u32, 1];
     mixed_matmul::map::<f16, _>(&device, matrix.address(), sizes, [columns as u64, 0], LINES).expect("a map")
 }
@@ -195,7 +195,9 @@ fn every_planted_bug_is_found() {
     type Change<'a> = &'a dyn Fn(&str) -> String;
     /// What is wrong, where, the change, the findings' codes, and whether the product is right nevertheless.
     type Bug<'a> = (&'static str, &'static Rung, Change<'a>, &'static [&'static str], bool);
-    let bugs: [Bug<'_>; 13] = [
+    // A lies along the depth, B across it, in boxes of 64 columns with 64 of the depth.
+    let [of_a, of_b] = [descriptor(16, 1024, 1), descriptor(8192, 1024, 1)];
+    let bugs: [Bug<'_>; 17] = [
         ("no proxy fence before products", &COPIED, &|e| replaced(e, FENCE, 0, ""), &["async-proxy"], true),
         (
             "products before others copied",
@@ -249,6 +251,34 @@ fn every_planted_bug_is_found() {
             &PERSISTENT,
             &|e| replaced(e, CLUSTER, 1, ""),
             &["async-not-waited", "block-ended"],
+            false,
+        ),
+        (
+            "rows of A overlap",
+            &COPIED,
+            &|e| with_descriptor(e, of_a, descriptor(16, 512, 1)),
+            &["wgmma-overlap"],
+            false,
+        ),
+        (
+            "every other group of the depth of B",
+            &TMA,
+            &|e| with_descriptor(e, of_b, descriptor(8192, 2048, 1)),
+            &["async-proxy", "async-source-overwritten", "race-raw", "race-war", "wgmma-skipped"],
+            false,
+        ),
+        (
+            "the second box of B in the first",
+            &TMA,
+            &|e| with_descriptor(e, of_b, descriptor(4096, 1024, 1)),
+            &["wgmma-skipped"],
+            false,
+        ),
+        (
+            "another swizzle than that of the map of A",
+            &PERSISTENT,
+            &|e| with_descriptor(e, of_a, descriptor(16, 512, 2)),
+            &["wgmma-swizzle"],
             false,
         ),
     ];

@@ -15,8 +15,55 @@
 //!                                                                        3: row g + 8, column 2t + 1
 //! ```
 //!
-//! The type of a factor is part of its Rust type, so that factors of two types, or a left factor in the place of a
-//! right one, do not compile.
+//! Element type, side and sums of a factor are parts of its Rust type:
+//!
+//! ```
+//! # use cuda_std::mma::{Bf16, F16, Left, Right, S8, Sums};
+//! unsafe fn product(sums: &mut Sums<f32>, left: Left<F16>, right: Right<F16>) {
+//!     unsafe { sums.add(left, right) };
+//! }
+//! ```
+//!
+//! Factors of two types, a left factor in the place of a right one, sums of another type, and a fragment of another
+//! number of registers do not compile:
+//!
+//! ```compile_fail,E0308
+//! # use cuda_std::mma::{Bf16, F16, Left, Right, S8, Sums};
+//! unsafe fn product(sums: &mut Sums<f32>, left: Left<F16>, right: Right<Bf16>) {
+//!     unsafe { sums.add(left, right) };
+//! }
+//! ```
+//!
+//! ```compile_fail,E0308
+//! # use cuda_std::mma::{Bf16, F16, Left, Right, S8, Sums};
+//! unsafe fn product(sums: &mut Sums<f32>, left: Left<F16>, right: Right<F16>) {
+//!     unsafe { sums.add(left, left) };
+//! }
+//! ```
+//!
+//! ```compile_fail,E0271
+//! # use cuda_std::mma::{Bf16, F16, Left, Right, S8, Sums};
+//! unsafe fn product(sums: &mut Sums<f32>, left: Left<S8>, right: Right<S8>) {
+//!     unsafe { sums.add(left, right) };
+//! }
+//! ```
+//!
+//! ```compile_fail,E0308
+//! # use cuda_std::mma::{Bf16, F16, Left, Right, S8, Sums};
+//! fn right(registers: [u32; 4]) -> Right<F16> {
+//!     Right::from_registers(registers)
+//! }
+//! ```
+//!
+//! Nor does a load that turns elements other than those of 16 bits:
+//!
+//! ```compile_fail,E0599
+//! # use cuda_std::memory::SharedAddress;
+//! # use cuda_std::mma::{Bf16, F16, Left, Right, S8, Sums};
+//! unsafe fn left(at: SharedAddress) -> Left<S8> {
+//!     unsafe { Left::<S8>::load_across(at) }
+//! }
+//! ```
 //!
 //! Source: NVIDIA, "Parallel Thread Execution", sections "Matrix multiply-accumulate operation using mma instruction"
 //! and "ldmatrix".

@@ -96,7 +96,7 @@ fn entry(arguments: &Arguments, choices: &[Choice], function: &ItemFn, params: &
                 inputs.push(quote!(#name: *mut #ty));
                 passed.push(quote!(#name));
             }
-            Kind::TensorMap => {
+            Kind::TensorMap(_) => {
                 passed.push(tensor_map(number));
                 inputs.push(quote!(#name: [u64; 16]));
             }
@@ -189,8 +189,8 @@ pub fn host(lists: &Lists, function: &ItemFn, params: &[Param]) -> Result<TokenS
             Kind::Slice(ty) => (quote!(::cuda_std::launch::Slice<'launch, #ty>), quote!(slice(#name))),
             Kind::Ptr(ty) => (quote!(::cuda_std::launch::Ptr<'launch, #ty>), quote!(ptr(#name))),
             Kind::PtrMut(ty) => (quote!(::cuda_std::launch::PtrMut<'launch, #ty>), quote!(ptr_mut(#name))),
-            Kind::TensorMap => {
-                let ty = quote!(::cuda_std::memory::TensorMap);
+            Kind::TensorMap(elements) => {
+                let ty = quote!(::cuda_std::memory::TensorMap #elements);
                 (ty.clone(), quote!(scalar::<#ty>(#name)))
             }
             Kind::Value(ty) => (quote!(#ty), quote_spanned!(ty.span()=> scalar::<#ty>(#name))),
@@ -287,7 +287,7 @@ fn contract(param: &Param, safe: bool) -> Option<TokenStream> {
             quote!(::cuda_std::view::#view<'static, #element>)
         }
         Kind::Tile(element, count) => quote!(::cuda_std::view::SharedTile<'static, #element, { #count }>),
-        Kind::TensorMap => quote!(::cuda_std::memory::TensorMap),
+        Kind::TensorMap(elements) => quote!(::cuda_std::memory::TensorMap #elements),
         Kind::Slice(element) if safe => {
             return Some(quote_spanned!(element.span()=> ::cuda_std::launch::assert_sync::<#element>();));
         }

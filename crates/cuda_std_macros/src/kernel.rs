@@ -113,13 +113,14 @@ mod tests {
         let out = expanded(
             quote!(),
             quote!(
-                pub unsafe fn k(x: &[f32], tile: SharedTile<f32, 4>, map: memory::TensorMap) {}
+                pub unsafe fn k(x: &[f32], tile: SharedTile<f32, 4>, map: memory::TensorMap, of: TensorMap<F16>) {}
             ),
         )
         .expect("valid");
         assert!(out.contains("map : [u64 ; 16]"), "{out}");
         assert!(out.contains("__tensor_map (2u32)"), "{out}");
-        assert!(out.contains("map : :: cuda_std :: memory :: TensorMap"), "{out}");
+        assert!(out.contains("map : :: cuda_std :: memory :: TensorMap ,"), "{out}");
+        assert!(out.contains("of : :: cuda_std :: memory :: TensorMap < F16 >"), "{out}");
     }
 
     #[test]

@@ -28,8 +28,8 @@ pub enum Kind {
     View(View, Type),
     /// Shared memory of the block, which is not passed: types of its elements, and their number.
     Tile(Type, Box<GenericArgument>),
-    /// `TensorMap`: 128 bytes that stay where the launch has put them.
-    TensorMap,
+    /// `TensorMap`, with the generic arguments as they are written: 128 bytes that stay where the launch has put them.
+    TensorMap(PathArguments),
     /// A value whose type is `cuda_std::launch::Scalar`.
     Value(Type),
 }
@@ -41,7 +41,7 @@ impl Kind {
             Self::Tile(..) => 0,
             Self::Slice(_) => 2,
             Self::View(view, _) => 1 + view.sizes().len() as u32,
-            Self::Ptr(_) | Self::PtrMut(_) | Self::TensorMap | Self::Value(_) => 1,
+            Self::Ptr(_) | Self::PtrMut(_) | Self::TensorMap(_) | Self::Value(_) => 1,
         }
     }
 }
@@ -161,7 +161,7 @@ fn view(ty: &Type) -> Result<Option<Kind>> {
     let Type::Path(path) = ty else { return Ok(None) };
     let Some(last) = path.path.segments.last() else { return Ok(None) };
     if last.ident == "TensorMap" {
-        return Ok(Some(Kind::TensorMap));
+        return Ok(Some(Kind::TensorMap(last.arguments.clone())));
     }
     let view = View::ALL.into_iter().find(|view| last.ident == view.on_device());
     if view.is_none() && last.ident != "SharedTile" {

@@ -99,6 +99,8 @@
 //! finding, so padding and unused parts of vectors are not reported. The checker does not track bits of a byte that are
 //! written one by one, nor values that [`Machine::read`] copies to the host. [`Checks::overflow`], on request, reports
 //! signed integer arithmetic that wraps; the types in PTX do not always reflect those of the source.
+//! [`Checks::descriptors`] adds descriptors of `wgmma` that do not fit the matrices in shared memory: eight rows that
+//! overlap the next, another swizzle than that of the tensor copy, and strides that lead past rows which nothing reads.
 //! [`Checks::partial_stores`], on request, reports stores of warps that leave most of each 32-byte sector unwritten.
 //! [`check::CHECKERS`] lists all checkers.
 //!

@@ -64,11 +64,23 @@ fn every_value_is_right_and_nothing_is_found() {
 }
 
 #[test]
-fn a_wrong_stride_gives_wrong_values() {
-    // 512 bytes instead of 1024 between groups of eight rows.
-    let (_, wrong) =
-        planted("or.b64 %db, %db, 0x4000004000010000", "or.b64 %db, %db, 0x4000002000010000").expect("runs");
-    assert!(wrong > ROWS * COLUMNS / 2, "{wrong}");
+fn descriptors_that_do_not_fit_are_found() {
+    // Eight rows of 128 bytes follow each other: the stride is 1024, and the swizzle one of 128 bytes.
+    let right = 0x4000_0040_0001_0000_u64;
+    let bugs = [
+        ("%db", 0x4000_0020_0001_0000_u64, "wgmma-overlap"), // a stride of 512
+        ("%da", 0x4000_0080_0001_0000, "wgmma-skipped"),     // a stride of 2048
+        ("%da", 0x8000_0040_0001_0000, "wgmma-swizzle"),     // a swizzle of 64 bytes
+        ("%db", 0x0000_0040_0001_0000, "wgmma-swizzle"),     // no swizzle
+    ];
+    for (factor, descriptor, expected) in bugs {
+        let line = |descriptor: u64| format!("or.b64 {factor}, {factor}, {descriptor:#018x}");
+        let (mut codes, wrong) = planted(&line(right), &line(descriptor)).expect("runs");
+        assert_eq!(codes.len(), 4, "one finding for each of four products: {codes:?}");
+        codes.dedup();
+        assert_eq!(codes, [expected], "{factor} {descriptor:#x}");
+        assert!(wrong > ROWS * COLUMNS / 2, "{wrong}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `host check`: a family, or an entry of any PTX file, on the simulator with checkers on.
 
 use super::exit::{CLEAN, WRONG};
-use super::{device, family, launch, look, output, races, seeds, simulation};
+use super::{device, family, launch, look, narrow, output, races, seeds, simulation};
 use crate::sarif;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Command, FromArgMatches};
@@ -90,6 +90,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
             let matches = command.get_matches_from(rest);
             look::choose(&matches);
             let how = how(&matches)?.or(options.how.clone());
+            let family = narrow::solver(family, &matches)?;
             let parsed = family::parse(family, &matches)?;
             require_fit(&parsed, &how)?;
             how.simulation.require_writable()?;

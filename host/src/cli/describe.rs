@@ -1,6 +1,6 @@
 //! The help of a family: its operations, types, operands and variants, and examples.
 
-use super::look;
+use super::{look, narrow};
 use clap::Command;
 use ladders::kernels::{BEST, Family, VariantInfo};
 use ladders::wrap::wrap;
@@ -11,7 +11,7 @@ const COLUMNS: usize = 100;
 /// Adds the family's properties to the help of its options, and its variants below them.
 pub(super) fn describe(family: &Family, command: Command) -> Command {
     let operands: Vec<&str> = family.operands.iter().map(|operand| operand.name).collect();
-    let types: Vec<&str> = family.dtypes.iter().map(|dtype| dtype.name()).collect();
+    let types = narrow::types(family);
     let mut command = command.mut_arg("dtype", |arg| {
         arg.help(format!(
             "Type of the elements: {} [default: the file's type, or {}]",

@@ -1,7 +1,7 @@
 //! `host explain`: the cost of a variant with its causes, beside another variant; or of an entry of any PTX file.
 
 use super::exit::{CLEAN, WRONG};
-use super::{ending, family, launch, look, output, predict, stdout};
+use super::{ending, family, launch, look, narrow, output, predict, stdout};
 use clap::{Args, Command, FromArgMatches};
 use ladders::error::{Error, Result};
 use ladders::explain::page::Variant;
@@ -100,6 +100,7 @@ fn explain_family(family: &Family, options: &[String]) -> anyhow::Result<u8> {
     if let Some(option) = NOT_HERE.into_iter().find(|option| family::is_typed(&matches, option)) {
         return Err(Error::Usage(format!("explain has no --{option}: leave it out (--html FILE has plots)")).into());
     }
+    let family = narrow::solver(family, &matches)?;
     let mut parsed = family::parse(family, &matches)?;
     let own = Against::from_arg_matches(&matches).map_err(|error| Error::Usage(error.to_string()))?;
     if let Choice::Gpu(_) = parsed.device.device {

@@ -2,7 +2,7 @@
 
 use super::describe::describe;
 use super::exit::{CLEAN, WRONG};
-use super::{device, number, operands, output, simulation};
+use super::{device, narrow, number, operands, output, simulation};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -55,7 +55,7 @@ pub(super) struct Options {
 
 /// Adds the family's own options to its command.
 pub(super) fn command(family: &Family, command: Command) -> Command {
-    let command = describe(family, command);
+    let command = narrow::command(family, describe(family, command));
     command.args(family.settings.iter().map(|setting| {
         let mut arg = Arg::new(setting.name).long(setting.name).help(setting.help);
         if setting.generated {
@@ -110,6 +110,7 @@ pub(super) fn parse(family: &Family, matches: &ArgMatches) -> Result<Options> {
         }
     }
     options.settings = Settings::new(family.settings, given)?;
+    options.variant = narrow::variant(family, matches, options.variant)?;
     Ok(options)
 }
 

@@ -1,9 +1,8 @@
 //! The command line: one file per subcommand, and one subcommand per family of the families' list.
 
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::{Args, Command, FromArgMatches};
 use ladders::error::Error;
 use ladders::kernels::{self, FAMILIES};
-use rustwarp::element::Dtype;
 use std::ffi::OsString;
 
 mod advice;
@@ -25,6 +24,7 @@ mod libraries;
 mod list;
 mod look;
 mod names;
+mod narrow;
 mod number;
 mod occupancy;
 mod operands;
@@ -67,8 +67,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
         "scaling" => scaling::run(&parse(matches)?),
         "completions" => completions::run(&parse(matches)?, command()),
         "man" => completions::man(&parse(matches)?, command()),
-        name => match kernels::family(family_of(name, matches)) {
-            Some(found) => {
+        name => match kernels::family(name) {
+            Some(asked) => {
+                let found = narrow::solver(asked, matches)?;
                 let options = family::parse(found, matches)?;
                 let group = group::requested(found, matches)?;
                 match (group, stream::chosen(found, &options, matches)?) {
@@ -83,13 +84,6 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> anyhow::Result<u8> {
             None => unreachable!("clap has no other subcommand"),
         },
     }
-}
-
-/// The family that solves a subcommand's problem: products of narrow types are those of the tensor cores.
-fn family_of<'n>(name: &'n str, matches: &ArgMatches) -> &'n str {
-    let narrow = || matches!(matches.get_one("dtype"), Some(Dtype::F16 | Dtype::Bf16 | Dtype::F8 | Dtype::I8));
-    let (matmul, tensor) = (kernels::matmul::FAMILY, kernels::tensor::FAMILY);
-    if name == matmul.name && narrow() && !family::is_typed(matches, "tile") { tensor.name } else { name }
 }
 
 /// The definition of the command line.

@@ -6,7 +6,7 @@
 use super::ROW;
 use super::barriers::Barriers;
 use cuda_std::memory::SharedAddress;
-use cuda_std::warpgroup::Tile;
+use cuda_std::warpgroup::{F16, Tile};
 
 /// Rows of a block's tile.
 pub const ROWS: u32 = 64 * WARPGROUPS;
@@ -94,13 +94,13 @@ impl Ring {
 
     /// The rows of A that a warpgroup multiplies, as a factor.
     #[inline(always)]
-    pub fn tile_of_a(self, stage: u32, warpgroup: u32) -> Tile {
+    pub fn tile_of_a(self, stage: u32, warpgroup: u32) -> Tile<F16> {
         Tile::at(self.a(stage).add(warpgroup * 64 * ROW))
     }
 
     /// The tile of B, as a factor.
     #[inline(always)]
-    pub fn tile_of_b(self, stage: u32) -> Tile {
+    pub fn tile_of_b(self, stage: u32) -> Tile<F16> {
         Tile::at(self.b(stage))
     }
 }

@@ -4,14 +4,14 @@ use super::panels::{LINES, PANEL, ROWS, Stage};
 use core::ops::Range;
 use cuda_std::memory::{Mbarrier, SharedAddress, TensorMap};
 
-/// A factor in device memory, stored across the depth if `ACROSS`. Panels are zeros beyond its edges.
+/// A factor of `P` in device memory, stored across the depth if `ACROSS`. Panels are zeros beyond its edges.
 ///
 /// Its map has boxes of [`LINES`] rows of 128 bytes, a panel whichever way the factor is stored, and swizzles of 128
 /// bytes.
 #[derive(Clone, Copy)]
-pub struct Source<const ACROSS: bool>(pub TensorMap);
+pub struct Source<P, const ACROSS: bool>(pub TensorMap<P>);
 
-impl<const ACROSS: bool> Source<ACROSS> {
+impl<P: Copy, const ACROSS: bool> Source<P, ACROSS> {
     /// Starts the copies of these panels of a tile, of the lines from `line` on with the depth from `k` on. The first
     /// panel of the tile has its place at `to`.
     ///
@@ -67,9 +67,9 @@ impl<const ACROSS: bool> Source<ACROSS> {
 /// One thread calls it, and nothing has arrived at `full` in its phase. No thread reads the stage, nor will until it
 /// has waited for `full`.
 #[inline(always)]
-pub unsafe fn fill<const A: bool, const B: bool, const COLUMNS: u32>(
+pub unsafe fn fill<P: Copy, const A: bool, const B: bool, const COLUMNS: u32>(
     stage: Stage,
-    (a, b): (Source<A>, Source<B>),
+    (a, b): (Source<P, A>, Source<P, B>),
     [row, column, k]: [u32; 3],
     full: Mbarrier,
 ) {

@@ -1,7 +1,7 @@
 //! Panels of a factor in shared memory: 64 lines with 64 of the depth.
 
 use cuda_std::memory::SharedAddress;
-use cuda_std::warpgroup::Tile;
+use cuda_std::warpgroup;
 
 /// Rows of a block's tile: 64 for each of two warpgroups.
 pub const ROWS: u32 = 128;
@@ -13,7 +13,7 @@ pub const DEPTH: u32 = 64;
 pub const LINES: u32 = 64;
 
 /// Bytes of its rows, which lie along the depth, or across it.
-pub const ROW: u32 = Tile::<false>::ROW;
+pub const ROW: u32 = warpgroup::ROW;
 
 /// Bytes of a panel.
 pub const PANEL: u32 = LINES * ROW;

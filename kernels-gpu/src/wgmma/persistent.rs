@@ -76,8 +76,8 @@ impl Tiles {
 #[kernel(for P in [F16, Bf16], for A in [false, true], for B in [false, true],
     launch_bounds(BLOCK, 1), cluster(CLUSTER))]
 pub unsafe fn wgmma_persistent<P: Multiply<128>, const A: bool, const B: bool>(
-    a_map: TensorMap,
-    b_map: TensorMap,
+    a_map: TensorMap<P>,
+    b_map: TensorMap<P>,
     a: *const u16,
     b: *const u16,
     c: *mut u16,
@@ -106,7 +106,7 @@ pub unsafe fn wgmma_persistent<P: Multiply<128>, const A: bool, const B: bool>(
         if warpgroup == 0 {
             shrink_registers::<40>();
             if thread::thread_idx_x() == 0 {
-                copy(ring, (Source::<A>(a_map), Source::<B>(b_map)), Tiles::of(m, n), k);
+                copy(ring, (Source::<P, A>(a_map), Source::<P, B>(b_map)), Tiles::of(m, n), k);
             }
             // The barrier below takes whole warps.
             warp::sync_warp(warp::ALL);
@@ -123,7 +123,12 @@ pub unsafe fn wgmma_persistent<P: Multiply<128>, const A: bool, const B: bool>(
 /// # Safety
 /// One thread of each block of the cluster calls it.
 #[inline(always)]
-unsafe fn copy<const A: bool, const B: bool>(ring: Ring, (a, b): (Source<A>, Source<B>), tiles: Tiles, k: u32) {
+unsafe fn copy<P: Copy, const A: bool, const B: bool>(
+    ring: Ring,
+    (a, b): (Source<P, A>, Source<P, B>),
+    tiles: Tiles,
+    k: u32,
+) {
     /// Number of panels of B that a block copies, for both.
     const SHARE: u32 = COLUMNS / LINES / CLUSTER;
     let rank = cluster::block_rank();

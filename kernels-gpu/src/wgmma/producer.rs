@@ -44,8 +44,8 @@ pub const SHARED: u32 = Ring::SHARED;
 /// That of [`wgmma_tma`](super::tma::wgmma_tma), with the constants of this module.
 #[kernel(for P in [F16, Bf16], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 1))]
 pub unsafe fn wgmma_producer<P: Multiply<128>, const A: bool, const B: bool>(
-    a_map: TensorMap,
-    b_map: TensorMap,
+    a_map: TensorMap<P>,
+    b_map: TensorMap<P>,
     a: *const u16,
     b: *const u16,
     c: *mut u16,
@@ -75,7 +75,7 @@ pub unsafe fn wgmma_producer<P: Multiply<128>, const A: bool, const B: bool>(
         if warpgroup == 0 {
             shrink_registers::<40>();
             if thread::thread_idx_x() == 0 {
-                copy(ring, (Source::<A>(a_map), Source::<B>(b_map)), [row, column], k);
+                copy(ring, (Source::<P, A>(a_map), Source::<P, B>(b_map)), [row, column], k);
             }
         } else {
             grow_registers::<232>();
@@ -97,9 +97,9 @@ pub unsafe fn wgmma_producer<P: Multiply<128>, const A: bool, const B: bool>(
 /// # Safety
 /// One thread of the block calls it.
 #[inline(always)]
-unsafe fn copy<const A: bool, const B: bool>(
+unsafe fn copy<P: Copy, const A: bool, const B: bool>(
     ring: Ring,
-    factors: (Source<A>, Source<B>),
+    factors: (Source<P, A>, Source<P, B>),
     [row, column]: [u32; 2],
     k: u32,
 ) {
@@ -110,7 +110,7 @@ unsafe fn copy<const A: bool, const B: bool>(
         // SAFETY: after the wait, which the first round passes at once, no warpgroup reads the stage any more.
         unsafe {
             ring.barriers().empty(stage).wait(position.parity ^ 1);
-            fill::<A, B, COLUMNS>(ring.stage(stage), factors, [row, column, at], ring.barriers().full(stage));
+            fill::<P, A, B, COLUMNS>(ring.stage(stage), factors, [row, column, at], ring.barriers().full(stage));
         }
         position.advance(STAGES);
         at += DEPTH;

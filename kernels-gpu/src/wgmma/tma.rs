@@ -46,8 +46,8 @@ pub const SHARED: u32 = Ring::SHARED;
 /// `m * n`, which overlaps neither.
 #[kernel(for P in [F16, Bf16], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 2))]
 pub unsafe fn wgmma_tma<P: Multiply<64>, const A: bool, const B: bool>(
-    a_map: TensorMap,
-    b_map: TensorMap,
+    a_map: TensorMap<P>,
+    b_map: TensorMap<P>,
     a: *const u16,
     b: *const u16,
     c: *mut u16,
@@ -63,7 +63,7 @@ pub unsafe fn wgmma_tma<P: Multiply<64>, const A: bool, const B: bool>(
     }
     // SAFETY: the launch has the shared memory.
     let ring = unsafe { Ring::at(SharedAddress::of(dynamic_shared_mem::<u8>())) };
-    let factors = (Source::<A>(a_map), Source::<B>(b_map));
+    let factors = (Source::<P, A>(a_map), Source::<P, B>(b_map));
     let leader = thread::thread_idx_x() == 0;
     // SAFETY: the whole warp is here.
     let warpgroup = unsafe { warpgroup::index() };
@@ -75,7 +75,7 @@ pub unsafe fn wgmma_tma<P: Multiply<64>, const A: bool, const B: bool>(
             ring.barriers().init(1);
             let mut stage = 0;
             while stage < STAGES && stage * DEPTH < k {
-                fill::<A, B, COLUMNS>(
+                fill::<P, A, B, COLUMNS>(
                     ring.stage(stage),
                     factors,
                     [row, column, stage * DEPTH],
@@ -104,7 +104,7 @@ pub unsafe fn wgmma_tma<P: Multiply<64>, const A: bool, const B: bool>(
             let free = position.previous(STAGES);
             // SAFETY: no warpgroup reads the stage.
             unsafe {
-                fill::<A, B, COLUMNS>(ring.stage(free), factors, [row, column, next], ring.barriers().full(free))
+                fill::<P, A, B, COLUMNS>(ring.stage(free), factors, [row, column, next], ring.barriers().full(free))
             };
         }
         position.advance(STAGES);

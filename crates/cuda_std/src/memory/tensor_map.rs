@@ -2,6 +2,7 @@
 
 use super::{Mbarrier, SharedAddress};
 use crate::launch::Scalar;
+use core::marker::PhantomData;
 use cuda_std_macros::gpu_only;
 
 /// Matrices of one size in global memory, at equal distances, with the size of the boxes that are copied and their
@@ -9,22 +10,60 @@ use cuda_std_macros::gpu_only;
 ///
 /// A box is a part of one matrix. One that reaches beyond it is filled with zeros there, and what is stored there is
 /// dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TensorMap {
+///
+/// `T` is the type of the elements, such as [`mma::F16`](crate::mma::F16) or a type of the kernel's own, so that a
+/// kernel gets no map of another one; `()` where it is known at run time only:
+///
+/// ```
+/// # use cuda_std::memory::TensorMap;
+/// # use cuda_std::mma::{Bf16, F16};
+/// # use cuda_std::prelude::*;
+/// #[kernel]
+/// pub unsafe fn product(a: TensorMap<F16>, b: TensorMap<F16>) {}
+///
+/// let (a, b) = (TensorMap::<F16>::new([0; 16]), TensorMap::<()>::new([0; 16]));
+/// product(a, b.cast());
+/// ```
+///
+/// ```compile_fail,E0308
+/// # use cuda_std::memory::TensorMap;
+/// # use cuda_std::mma::{Bf16, F16};
+/// # use cuda_std::prelude::*;
+/// # #[kernel]
+/// # pub unsafe fn product(a: TensorMap<F16>, b: TensorMap<F16>) {}
+/// let (a, b) = (TensorMap::<F16>::new([0; 16]), TensorMap::<Bf16>::new([0; 16]));
+/// product(a, b);
+/// ```
+#[derive(Debug, PartialEq, Eq)]
+pub struct TensorMap<T = ()> {
     #[cfg(target_arch = "nvptx64")]
     address: u64,
     #[cfg(not(target_arch = "nvptx64"))]
     words: [u64; 16],
+    elements: PhantomData<fn() -> T>,
 }
 
-// SAFETY: launches run on the host, where the type is an array of numbers.
-unsafe impl Scalar for TensorMap {}
+impl<T> Clone for TensorMap<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for TensorMap<T> {}
 
-impl TensorMap {
+// SAFETY: launches run on the host, where the type is an array of numbers.
+unsafe impl<T: 'static> Scalar for TensorMap<T> {}
+
+impl<T> TensorMap<T> {
     /// The map of these 128 bytes, which the driver or the simulator has made.
     #[cfg(not(target_arch = "nvptx64"))]
     pub const fn new(words: [u64; 16]) -> Self {
-        Self { words }
+        Self { words, elements: PhantomData }
+    }
+
+    /// The same map, with elements of another type in Rust.
+    #[cfg(not(target_arch = "nvptx64"))]
+    pub const fn cast<U>(self) -> TensorMap<U> {
+        TensorMap::new(self.words)
     }
 
     /// The map among a kernel's parameters. Used by `#[kernel]`.
@@ -35,7 +74,7 @@ impl TensorMap {
     #[cfg(target_arch = "nvptx64")]
     #[inline(always)]
     pub const unsafe fn at(address: u64) -> Self {
-        Self { address }
+        Self { address, elements: PhantomData }
     }
 
     /// Fetches the map to the cache that copies read it from, so that the first copy need not wait.

@@ -1,6 +1,6 @@
 //! Sums of products of matrices, in the registers of a warpgroup.
 
-use super::Tile;
+use super::{Bf16, E4m3, F16, S8, Tf32, Tile};
 use cuda_std_macros::gpu_only;
 
 /// A type of sums.
@@ -43,16 +43,16 @@ impl<const R: usize, T: Sum> Sums<R, T> {
 macro_rules! sums {
     ($registers:literal $columns:literal: $first:literal $($register:literal)*) => {
         impl Sums<$registers> {
-            sums!(@product add_f16 16 "f16" $columns: $first $($register)*);
-            sums!(@product add_bf16 16 "bf16" $columns: $first $($register)*);
-            sums!(@along add_tf32 8 "f32.tf32.tf32" "f32, of which the last 13 bits are not read," ", 1, 1"
+            sums!(@product add_f16 16 F16 "f16" $columns: $first $($register)*);
+            sums!(@product add_bf16 16 Bf16 "bf16" $columns: $first $($register)*);
+            sums!(@along add_tf32 8 Tf32 "f32.tf32.tf32" "f32, of which the last 13 bits are not read," ", 1, 1"
                 $columns: $first $($register)*);
-            sums!(@along add_e4m3 32 "f32.e4m3.e4m3" "floats of 8 bits with 3 of a fraction" ", 1, 1"
+            sums!(@along add_e4m3 32 E4m3 "f32.e4m3.e4m3" "floats of 8 bits with 3 of a fraction" ", 1, 1"
                 $columns: $first $($register)*);
             sums!(@order $first $($register)*);
         }
         impl Sums<$registers, i32> {
-            sums!(@along add_s8 32 "s32.s8.s8" "i8" "" $columns: $first $($register)*);
+            sums!(@along add_s8 32 S8 "s32.s8.s8" "i8" "" $columns: $first $($register)*);
             sums!(@order $first $($register)*);
         }
     };
@@ -83,7 +83,8 @@ macro_rules! sums {
             inout(reg32) $self.0[$first], $(inout(reg32) $self.0[$register],)*
             options(nostack, preserves_flags))
     };
-    (@product $name:ident $depth:literal $type:literal $columns:literal: $first:literal $($register:literal)*) => {
+    (@product $name:ident $depth:literal $element:ident $type:literal $columns:literal:
+        $first:literal $($register:literal)*) => {
         #[doc = concat!("Starts the product of a factor with 64 rows and one with ", $columns, " columns, both with ",
             $depth, " of the depth and of `", $type, "`, and adds it to the sums, or replaces them unless `add`.")]
         ///
@@ -94,7 +95,12 @@ macro_rules! sums {
             and ", $columns, " of `b` (a row for each column of the product) are in shared memory, written by bulk \
             copies or before a proxy fence, and stay unchanged until the product has been waited for.")]
         #[gpu_only]
-        pub unsafe fn $name<const A: bool, const B: bool>(&mut self, a: Tile<A>, b: Tile<B>, add: bool) {
+        pub unsafe fn $name<const A: bool, const B: bool>(
+            &mut self,
+            a: Tile<$element, A>,
+            b: Tile<$element, B>,
+            add: bool,
+        ) {
             // SAFETY: the caller upholds this function's contract.
             unsafe {
                 core::arch::asm!(
@@ -109,7 +115,7 @@ macro_rules! sums {
             }
         }
     };
-    (@along $name:ident $depth:literal $types:literal $what:literal $signs:literal $columns:literal:
+    (@along $name:ident $depth:literal $element:ident $types:literal $what:literal $signs:literal $columns:literal:
         $first:literal $($register:literal)*) => {
         #[doc = concat!("Starts the product of a factor with 64 rows and one with ", $columns, " columns, both with ",
             $depth, " of the depth and of ", $what, " and adds it to the sums, or replaces them unless `add`.")]
@@ -122,7 +128,7 @@ macro_rules! sums {
             and ", $columns, " of `b` (a row for each column of the product) are in shared memory, written by bulk \
             copies or before a proxy fence, and stay unchanged until the product has been waited for.")]
         #[gpu_only]
-        pub unsafe fn $name(&mut self, a: Tile, b: Tile, add: bool) {
+        pub unsafe fn $name(&mut self, a: Tile<$element>, b: Tile<$element>, add: bool) {
             // SAFETY: the caller upholds this function's contract.
             unsafe {
                 core::arch::asm!(

@@ -10,6 +10,7 @@ use stored::wrong_type;
 
 mod file;
 pub mod generate;
+pub mod normal;
 pub mod npy;
 mod npz;
 pub mod picture;

@@ -3,10 +3,20 @@
 use super::settings::Settings;
 use crate::error::{Error, Result};
 use crate::input::generate::{generate, generate_with};
+use crate::input::normal::normals;
 use rustwarp::backend::require_host_memory;
 use rustwarp::element::{Array, Dtype};
 use rustwarp::tensor::Tensor;
 use rustwarp::with_dtype;
+
+/// The distribution of generated elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distribution {
+    /// Floats uniform in [-1, 1), integers over their whole range; see [`generate`].
+    Uniform,
+    /// Standard normal floats, and i8 of standard deviation 32; see [`normals`].
+    Normal,
+}
 
 /// A request for generated operands. The same request gives the same numbers on every machine.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +53,14 @@ impl Demand<'_> {
     /// # Errors
     /// [`Error::Usage`] if the operand does not fit into this machine's memory.
     pub fn tensor(&self, operand: u64, shape: &[usize]) -> Result<Tensor> {
+        self.tensor_of(Distribution::Uniform, operand, shape)
+    }
+
+    /// [`Demand::tensor`] with elements of a distribution.
+    ///
+    /// # Errors
+    /// Those of [`Demand::tensor`], and [`Error::Usage`] for a type without normal numbers.
+    pub fn tensor_of(&self, distribution: Distribution, operand: u64, shape: &[usize]) -> Result<Tensor> {
         let what = || format!("an operand of {} elements of {}", rustwarp::tensor::text(shape), self.dtype);
         let len = shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
         let bytes = len.and_then(|len| len.checked_mul(self.dtype.size()));
@@ -54,7 +72,11 @@ impl Demand<'_> {
         };
         require_host_memory(bytes as u64, &what(), "use a smaller size")?;
         let seed = self.seed.wrapping_add(operand);
-        Ok(Tensor::new(shape, random(self.dtype, len, seed))?)
+        let elements = match distribution {
+            Distribution::Uniform => random(self.dtype, len, seed),
+            Distribution::Normal => normals(self.dtype, len, seed)?,
+        };
+        Ok(Tensor::new(shape, elements)?)
     }
 
     /// Generates `count` vectors of the requested length.

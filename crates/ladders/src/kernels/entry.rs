@@ -66,7 +66,7 @@ impl<T> Nothing for Ptr<'static, T> {
     }
 }
 
-impl Nothing for TensorMap {
+impl<T> Nothing for TensorMap<T> {
     fn nothing() -> Self {
         Self::new([0; 16])
     }

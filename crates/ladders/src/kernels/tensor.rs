@@ -5,7 +5,7 @@
 //! whose products are i32. The error bounds are the library's ([`rustwarp::emulated`], [`rustwarp::mixed_matmul`]).
 
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
-use super::matmul::{Products, TRANSPOSE_A, TRANSPOSE_B, oracle, problem_of};
+use super::matmul::{DISTRIBUTION, Products, TRANSPOSE_A, TRANSPOSE_B, oracle, problem_of};
 use super::plan::Plan;
 use super::{BlockRule, Case, Entry, Family, Job, Operand, Oracle, Problem, Resolved, Work};
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ pub const FAMILY: Family = Family {
     ops: &[],
     dtypes: &[Dtype::F32, Dtype::F16, Dtype::Bf16, Dtype::F8, Dtype::I8],
     only: &[],
-    settings: &[TRANSPOSE_A.listed(), TRANSPOSE_B.listed()],
+    settings: &[TRANSPOSE_A.listed(), TRANSPOSE_B.listed(), DISTRIBUTION.listed()],
     variants: || FAMILY.merge(|_, dtype| resolve(dtype)),
     cases,
     sizes,
@@ -280,6 +280,7 @@ pub(super) fn cases() -> Vec<Case> {
         case([3, 16, 20], &[a, b]),
         case([31, 17, 33], &[a]),
         case([33, 65, 129], &[b]),
+        case([33, 40, 136], &[]).with("distribution", "normal"),
         case([64, 191, 65], &[a, b]),
         case([129, 193, 100], &[]),
         case([257, 48, 448], &[b]),

@@ -13,7 +13,7 @@ use cuda_std::memory::TensorMap;
 use kernels_gpu::wgmma::{Bf16, DEPTH, F16, LINES, ROWS, copied, persistent, producer, tma};
 use rustwarp::backend::{Buffer, Shape};
 use rustwarp::element::{Dtype, Scalar};
-use rustwarp::mixed_matmul::{self, Factor};
+use rustwarp::mixed_matmul::{self, Factor, Operand};
 use rustwarp::require_grid;
 use std::marker::PhantomData;
 
@@ -43,19 +43,19 @@ struct Warpgroups<T>(PhantomData<T>);
 type Reads = for<'a> fn(Ptr<'a, u16>, Ptr<'a, u16>, PtrMut<'a, u16>, u32, u32, u32) -> Call<'a>;
 
 /// A launcher of a kernel that takes maps of the factors, too, and whether there are any.
-type Maps =
-    for<'a> fn(TensorMap, TensorMap, Ptr<'a, u16>, Ptr<'a, u16>, PtrMut<'a, u16>, u32, u32, u32, u32) -> Call<'a>;
+type Maps<P> =
+    for<'a> fn(TensorMap<P>, TensorMap<P>, Ptr<'a, u16>, Ptr<'a, u16>, PtrMut<'a, u16>, u32, u32, u32, u32) -> Call<'a>;
 
 /// Launchers for each storage order: number 2 if A is transposed, and 1 more if B is not.
 #[derive(Clone, Copy)]
-enum Launchers {
+enum Launchers<P> {
     Reads([Reads; 4]),
-    Maps([Maps; 4]),
+    Maps([Maps<P>; 4]),
 }
 
 /// A rung's launchers and the shape of its launches.
-struct Kernel {
-    launchers: Launchers,
+struct Kernel<P> {
+    launchers: Launchers<P>,
     /// Columns of a tile.
     columns: u32,
     shared: u32,
@@ -64,15 +64,15 @@ struct Kernel {
 }
 
 /// Types of factors with their launchers.
-trait Rungs {
+trait Rungs: Operand {
     /// Those of the rungs, in order.
-    const LAUNCHERS: [Launchers; 4];
+    const LAUNCHERS: [Launchers<Self::Precision>; 4];
 }
 
 macro_rules! rungs {
     ($($t:ty: $precision:ident;)*) => { $(
         impl Rungs for $t {
-            const LAUNCHERS: [Launchers; 4] = [
+            const LAUNCHERS: [Launchers<$precision>; 4] = [
                 rungs!(Reads copied::wgmma_copied $precision),
                 rungs!(Maps tma::wgmma_tma $precision),
                 rungs!(Maps producer::wgmma_producer $precision),
@@ -93,10 +93,10 @@ rungs! { half::bf16: Bf16; half::f16: F16; }
 
 impl<T: Factor<T> + Scalar + Rungs> Ladder for Warpgroups<T> {
     const FAMILY: &'static str = FAMILY.name;
-    type Kernel = Kernel;
+    type Kernel = Kernel<T::Precision>;
     type Operands<'j> = Factors<'j, T>;
 
-    fn rungs() -> Vec<Rung<Kernel>> {
+    fn rungs() -> Vec<Rung<Self::Kernel>> {
         let [of_copied, of_tma, of_producer, of_persistent] = T::LAUNCHERS;
         let kernel = |launchers, columns, shared, cluster| Kernel { launchers, columns, shared, cluster };
         vec![
@@ -117,14 +117,14 @@ impl<T: Factor<T> + Scalar + Rungs> Ladder for Warpgroups<T> {
         ]
     }
 
-    fn entries(rung: &Rung<Kernel>) -> Vec<Entry> {
+    fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
         match rung.kernel.launchers {
             Launchers::Reads(launchers) => launchers.map(Entry::of).into(),
             Launchers::Maps(launchers) => launchers.map(Entry::of).into(),
         }
     }
 
-    fn refusal(rung: &Rung<Kernel>, problem: Problem<'_>) -> Option<String> {
+    fn refusal(rung: &Rung<Self::Kernel>, problem: Problem<'_>) -> Option<String> {
         let Launchers::Maps(_) = rung.kernel.launchers else { return None };
         let without = if problem.inputs.iter().any(|input| input.is_empty()) {
             "without elements"
@@ -140,7 +140,7 @@ impl<T: Factor<T> + Scalar + Rungs> Ladder for Warpgroups<T> {
         oracle::oracle::<T, T>(problem, problem_of(&problem)?)
     }
 
-    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Kernel>]) -> Result<Factors<'j, T>> {
+    fn upload<'j>(job: &'j Job<'_>, _: &[Chosen<'_, Self::Kernel>]) -> Result<Factors<'j, T>> {
         require_warpgroups(job, FAMILY.name)?;
         upload::<T, T>(job)
     }
@@ -149,7 +149,7 @@ impl<T: Factor<T> + Scalar + Rungs> Ladder for Warpgroups<T> {
         factors.work
     }
 
-    fn prepare(factors: &Factors<'_, T>, rung: &Chosen<'_, Kernel>, run: Run<'_>) -> Result<()> {
+    fn prepare(factors: &Factors<'_, T>, rung: &Chosen<'_, Self::Kernel>, run: Run<'_>) -> Result<()> {
         rung.require_no_grid()?;
         let Factors { ref a, ref b, products, .. } = *factors;
         let sizes = products.single()?;

@@ -5,7 +5,9 @@
 
 mod bytes;
 
-use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Peek, Range, Site, Touch, Variable, no_shadow};
+use crate::observe::{
+    AccessKind, BlockShape, Boxed, Bypass, Factor, Observer, Peek, Range, Site, Touch, Variable, no_shadow,
+};
 use crate::program::{Order, Program, Scope, Space};
 use crate::stop::Place;
 use bytes::Bytes;
@@ -161,6 +163,9 @@ impl Observer for Recording {
     fn announce(&mut self, (): &mut (), _: &Touch<'_>) {}
 
     fn issue(&mut self, (): &mut (), _: &Range, _: Peek<'_>) {}
+    fn boxed(&mut self, (): &mut (), _: &Boxed<'_>) {}
+
+    fn factor(&mut self, (): &mut (), _: &Factor) {}
 
     fn release(&mut self, (): &mut (), _: u32, _: u32, _: Variable, _: Scope) {}
 

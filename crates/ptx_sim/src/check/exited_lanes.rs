@@ -7,7 +7,9 @@
 //! it cannot be distinguished from a barrier in a branch.
 
 use super::table::Check;
-use crate::observe::{BlockShape, Bypass, Observer, Peek, Range, Setting, Site, Touch, Variable, no_shadow};
+use crate::observe::{
+    BlockShape, Boxed, Bypass, Factor, Observer, Peek, Range, Setting, Site, Touch, Variable, no_shadow,
+};
 use crate::program::{Order, Scope};
 use crate::stop::{Diagnostic, Finding, Place};
 use std::collections::BTreeMap;
@@ -103,6 +105,9 @@ impl Observer for ExitedLanes {
     fn issue(&mut self, _: &mut [u32; 3], _: &Range, _: Peek<'_>) {}
 
     fn range(&mut self, _: &mut [u32; 3], _: &Range, _: Peek<'_>) {}
+    fn boxed(&mut self, _: &mut [u32; 3], _: &Boxed<'_>) {}
+
+    fn factor(&mut self, _: &mut [u32; 3], _: &Factor) {}
 
     fn release(&mut self, _: &mut [u32; 3], _: u32, _: u32, _: Variable, _: Scope) {}
 

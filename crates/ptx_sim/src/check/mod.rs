@@ -6,6 +6,7 @@
 //!
 //! The machine itself checks bounds, alignment, state spaces, barriers and `*.sync` masks in every run.
 
+pub(crate) mod descriptors;
 mod every_run;
 pub(crate) mod exited_lanes;
 pub(crate) mod leaks;
@@ -51,6 +52,16 @@ checkers! {
         "uninit-store" Error "A value that nothing has written decides something" "Write the memory first."
         "uninit-atomic" Error "A value that nothing has written decides something" "Write the memory first."
         "uninit-print" Error "A value that nothing has written decides something" "Write the memory first."
+    }
+    /// Finds descriptors of `wgmma` that do not fit the matrices that they describe in shared memory.
+    descriptors "descriptors" true "descriptors of matrices that do not fit the matrices"
+        by descriptors::Descriptors {
+        "wgmma-overlap" Error "Two rows of a matrix are the same bytes"
+            "Give the descriptor an offset of at least the bytes of a group of rows."
+        "wgmma-swizzle" Error "A descriptor has another swizzle than the copy of its bytes"
+            "Give the descriptor the swizzle of the tensor map."
+        "wgmma-skipped" Warning "A descriptor leads past rows that were copied and that nothing reads"
+            "Give the descriptor the offset of the next rows of the box, or copy no rows that are not needed."
     }
     /// Finds memory that threads allocate and do not free before the launch ends.
     leaks "leaks" true "memory that kernels allocate and do not free" {

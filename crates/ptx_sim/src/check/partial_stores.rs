@@ -11,7 +11,7 @@
 use super::table::Check;
 use crate::count::sectors::{different_bytes, sectors};
 use crate::observe::{
-    AccessKind, BlockShape, Bypass, Observer, Peek, Range, Setting, Site, Touch, Variable, no_shadow,
+    AccessKind, BlockShape, Boxed, Bypass, Factor, Observer, Peek, Range, Setting, Site, Touch, Variable, no_shadow,
 };
 use crate::program::{Order, Scope, Space};
 use crate::stop::{Diagnostic, Finding, Place};
@@ -129,6 +129,9 @@ impl Observer for PartialStores {
     fn issue(&mut self, _: &mut [u32; 3], _: &Range, _: Peek<'_>) {}
 
     fn range(&mut self, _: &mut [u32; 3], _: &Range, _: Peek<'_>) {}
+    fn boxed(&mut self, _: &mut [u32; 3], _: &Boxed<'_>) {}
+
+    fn factor(&mut self, _: &mut [u32; 3], _: &Factor) {}
 
     fn release(&mut self, _: &mut [u32; 3], _: u32, _: u32, _: Variable, _: Scope) {}
 

@@ -5,7 +5,9 @@
 
 use super::contention::Wanted;
 use super::{banks, sectors};
-use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Peek, Range, Site, Touch, Variable, no_shadow};
+use crate::observe::{
+    AccessKind, BlockShape, Boxed, Bypass, Factor, Observer, Peek, Range, Site, Touch, Variable, no_shadow,
+};
 use crate::program::{Order, Scope, Space};
 
 /// Number of classes of lanes per address of atomics: 1, 2, up to 4, 8, 16, 32.
@@ -260,6 +262,9 @@ impl Observer for Counting {
     fn issue(&mut self, _: &mut (), _: &Range, _: Peek<'_>) {}
 
     fn range(&mut self, _: &mut (), _: &Range, _: Peek<'_>) {}
+    fn boxed(&mut self, _: &mut (), _: &Boxed<'_>) {}
+
+    fn factor(&mut self, _: &mut (), _: &Factor) {}
 
     fn release(&mut self, _: &mut (), _: u32, _: u32, _: Variable, _: Scope) {}
 

@@ -8,21 +8,21 @@
 
 use super::access;
 use super::block::{Block, pick};
+use super::boxed;
 use super::faults::BadAccess;
 use super::in_flight::{End, Source, Transfer, What};
 use super::key::Key;
 use super::mbarrier::{Mbarrier, Misuse};
 use super::mbarrier_objects;
 use super::step::Step;
-use super::tile::Tile;
 use super::worker::Worker;
 use crate::lanes::{self, Spread};
 use crate::memory::cells::define_range;
-use crate::observe::Peek;
-use crate::observe::{AccessKind, Observer, Range, Touch};
+use crate::observe::{AccessKind, Observer, Peek, Range, Touch};
 use crate::program::{Group, Order, Reduce, Scope, Space};
 use crate::registers::LANES;
 use crate::stop::{Diagnostic, Stop};
+use crate::tensor::Tile;
 
 /// `wait_group`: completes the groups that the lanes wait for.
 ///
@@ -174,6 +174,9 @@ fn carry_out<O: Observer>(
                     deliver(worker, block, transfer, *to, tile.swizzled(&data), *reduce)?;
                 }
                 (_, None) => deliver(worker, block, transfer, *to, data, *reduce)?,
+            }
+            if let (End::Shared(key), Some(tile)) = (to, tile) {
+                boxed::show(worker, block, transfer, *key, tile);
             }
             unmark(worker, block, transfer);
             if let Some(key) = *signalled {

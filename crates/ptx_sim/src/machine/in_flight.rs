@@ -3,10 +3,10 @@
 use super::key::Key;
 use super::mbarrier::Mbarrier;
 use super::position::Who;
-use super::tile::Tile;
 use crate::observe::{Completes, Site};
 use crate::program::{Group, Reduce};
 use crate::registers::LANES;
+use crate::tensor::Tile;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

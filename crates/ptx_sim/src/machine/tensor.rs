@@ -5,7 +5,6 @@ use super::in_flight::{End, Source, What};
 use super::part::addresses;
 use super::position::Who;
 use super::step::Step;
-use super::tile::Tile;
 use super::{access, issue, mbarrier_objects, tensor_maps};
 use crate::isa::memory::combine;
 use crate::lanes::lanes_of;
@@ -14,7 +13,7 @@ use crate::observe::{AccessKind, Observer};
 use crate::program::{Async, Group, Reduce, Space};
 use crate::registers::LANES;
 use crate::stop::{Diagnostic, Stop};
-use crate::tensor::{BYTES, Fields, RANK, TensorMap};
+use crate::tensor::{BYTES, Fields, RANK, TensorMap, Tile};
 use std::sync::Arc;
 
 /// Alignment of the place of a box in shared memory.

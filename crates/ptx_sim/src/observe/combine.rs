@@ -1,6 +1,6 @@
 //! Combinations of observers: no observer, a pair, and an optional one.
 
-use super::{BlockShape, Bypass, Observer, Peek, Range, Site, Touch, Variable, no_shadow};
+use super::{BlockShape, Boxed, Bypass, Factor, Observer, Peek, Range, Site, Touch, Variable, no_shadow};
 use crate::program::{Order, Scope};
 
 /// An observer that ignores all events.
@@ -27,6 +27,8 @@ impl Observer for () {
     fn announce(&mut self, _: &mut Self::Block, _: &Touch<'_>) {}
     fn issue(&mut self, _: &mut Self::Block, _: &Range, _: Peek<'_>) {}
     fn range(&mut self, _: &mut Self::Block, _: &Range, _: Peek<'_>) {}
+    fn boxed(&mut self, _: &mut Self::Block, _: &Boxed<'_>) {}
+    fn factor(&mut self, _: &mut Self::Block, _: &Factor) {}
     fn release(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
     fn acquire(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
     fn absorb(&mut self, (): ()) {}
@@ -111,6 +113,14 @@ impl<A: Observer<Shadow = ()>, B: Observer> Observer for (A, B) {
     fn range(&mut self, block: &mut Self::Block, range: &Range, peek: Peek<'_>) {
         self.0.range(&mut block.0, range, peek);
         self.1.range(&mut block.1, range, peek);
+    }
+    fn boxed(&mut self, block: &mut Self::Block, written: &Boxed<'_>) {
+        self.0.boxed(&mut block.0, written);
+        self.1.boxed(&mut block.1, written);
+    }
+    fn factor(&mut self, block: &mut Self::Block, factor: &Factor) {
+        self.0.factor(&mut block.0, factor);
+        self.1.factor(&mut block.1, factor);
     }
     fn release(&mut self, block: &mut Self::Block, warp: u32, mask: u32, variable: Variable, scope: Scope) {
         self.0.release(&mut block.0, warp, mask, variable, scope);
@@ -224,6 +234,18 @@ impl<O: Observer<Shadow = ()>> Observer for Option<O> {
     fn range(&mut self, block: &mut Self::Block, range: &Range, peek: Peek<'_>) {
         if let (Some(this), Some(block)) = (self, block) {
             this.range(block, range, peek);
+        }
+    }
+    #[inline(always)]
+    fn boxed(&mut self, block: &mut Self::Block, written: &Boxed<'_>) {
+        if let (Some(this), Some(block)) = (self, block) {
+            this.boxed(block, written);
+        }
+    }
+    #[inline(always)]
+    fn factor(&mut self, block: &mut Self::Block, factor: &Factor) {
+        if let (Some(this), Some(block)) = (self, block) {
+            this.factor(block, factor);
         }
     }
     #[inline(always)]

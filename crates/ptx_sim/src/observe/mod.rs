@@ -3,11 +3,13 @@
 
 mod combine;
 mod findings;
+mod matrices;
 mod peek;
 mod setting;
 mod shadow;
 
 pub use findings::{Blamed, Findings};
+pub use matrices::{Boxed, Factor};
 pub use peek::Peek;
 pub use setting::{Setting, thread_id};
 pub use shadow::{BlockStates, Copies, Lanes, Meeting, Scene, Shadow};
@@ -248,6 +250,13 @@ pub trait Observer: Send + Sized {
     ///
     /// [release]: Observer::release
     fn range(&mut self, block: &mut Self::Block, range: &Range, peek: Peek<'_>);
+
+    /// Called after [`Observer::range`] for a box of a tensor that a bulk copy has written to shared memory, in the
+    /// block of the thread that issued the copy.
+    fn boxed(&mut self, block: &mut Self::Block, written: &Boxed<'_>);
+
+    /// Called for each factor in shared memory of a `wgmma` when the last warp of its group executes it.
+    fn factor(&mut self, block: &mut Self::Block, factor: &Factor);
 
     /// Called for a release through a cluster barrier or an mbarrier: the lanes' effects so far happen before a later
     /// [`Observer::acquire`] of the same variable. `scope` is the instruction's scope or its default. Arrivals with

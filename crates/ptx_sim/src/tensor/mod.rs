@@ -3,8 +3,10 @@
 //! A map occupies 128 bytes; `encoding` has their meaning.
 
 mod encoding;
+mod tile;
 
 pub(crate) use encoding::{Field, Fields};
+pub(crate) use tile::Tile;
 
 use std::fmt;
 

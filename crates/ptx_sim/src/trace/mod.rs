@@ -12,7 +12,7 @@ mod signals;
 
 use crate::count::{bypassing_sectors_of, cached_wavefronts_of, combined_wavefronts_of, sectors_of, wavefronts_of};
 use crate::observe::{
-    AccessKind, BlockShape, Bypass, Completes, Observer, Peek, Range, Site, Touch, Variable, no_shadow,
+    AccessKind, BlockShape, Boxed, Bypass, Completes, Factor, Observer, Peek, Range, Site, Touch, Variable, no_shadow,
 };
 use crate::program::{Order, Scope, Space};
 use crate::registers::LANES;
@@ -333,6 +333,9 @@ impl Observer for Tracing {
             recording.range(range);
         }
     }
+    fn boxed(&mut self, _: &mut Self::Block, _: &Boxed<'_>) {}
+
+    fn factor(&mut self, _: &mut Self::Block, _: &Factor) {}
 
     fn release(&mut self, block: &mut Self::Block, warp: u32, _: u32, variable: Variable, _: Scope) {
         if let Some(recording) = block {

@@ -10,13 +10,13 @@ use kernels_gpu::mma::join::mma_join;
 use kernels_gpu::tensor::mixed::join::tensor_join;
 use kernels_gpu::tensor::mixed::problem::WIDE;
 use kernels_gpu::tensor::mixed::product;
-use kernels_gpu::tensor::mixed::{Bf16, E4m3, F16, S8, Tf32};
+use kernels_gpu::tensor::mixed::{Bf16, E4m3, F16, Precision, S8, Tf32};
 
-/// A launcher of a kernel. It is public for the ladders, which list its entry.
+/// A launcher of a kernel for factors of `P`. It is public for the ladders, which list its entry.
 #[doc(hidden)]
-pub type Kernel = for<'a> fn(
-    TensorMap,
-    TensorMap,
+pub type Kernel<P> = for<'a> fn(
+    TensorMap<P>,
+    TensorMap<P>,
     TensorMap,
     Ptr<'a, u8>,
     Ptr<'a, u8>,
@@ -100,6 +100,10 @@ pub struct WarpKernels {
 /// A type of factors: `half::f16`, `half::bf16`, `f32` (of which the first 10 bits of the fraction are read, as tf32),
 /// `float8::F8E4M3` and `i8`.
 pub trait Operand: Scalar {
+    /// The kernels' name of the type.
+    #[doc(hidden)]
+    type Precision: Precision;
+
     /// Whether tensor cores read factors in either storage order.
     #[doc(hidden)]
     const EITHER: bool;
@@ -107,7 +111,7 @@ pub trait Operand: Scalar {
     /// The kernels: of each tile, by whether A and whether B lies across the depth. They are public for the ladders,
     /// which list their entries.
     #[doc(hidden)]
-    const KERNELS: [&'static [Kernel]; TILES.len()];
+    const KERNELS: [&'static [Kernel<Self::Precision>]; TILES.len()];
 
     /// The kernel that adds the sums of parts of a product.
     #[doc(hidden)]
@@ -145,8 +149,9 @@ macro_rules! warps {
 macro_rules! half {
     ($t:ty, $precision:ident: $($kernel:ident)*) => {
         impl Operand for $t {
+            type Precision = $precision;
             const EITHER: bool = true;
-            const KERNELS: [&'static [Kernel]; TILES.len()] = [$(&[
+            const KERNELS: [&'static [Kernel<$precision>]; TILES.len()] = [$(&[
                 product::$kernel::<$precision, false, false>,
                 product::$kernel::<$precision, false, true>,
                 product::$kernel::<$precision, true, false>,
@@ -163,8 +168,9 @@ half!(half::bf16, Bf16: tensor_half_256 tensor_half_192 tensor_half_128 tensor_h
 macro_rules! along {
     ($t:ty, $precision:ident, $warps:expr; $($kernel:ident)*) => {
         impl Operand for $t {
+            type Precision = $precision;
             const EITHER: bool = false;
-            const KERNELS: [&'static [Kernel]; TILES.len()] = [$(&[product::$kernel::<$precision>]),*];
+            const KERNELS: [&'static [Kernel<$precision>]; TILES.len()] = [$(&[product::$kernel::<$precision>]),*];
             const JOIN: JoinKernel = tensor_join::<$precision>;
             const WARP_KERNELS: Option<WarpKernels> = $warps;
         }

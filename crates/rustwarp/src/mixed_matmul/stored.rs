@@ -1,6 +1,7 @@
 //! How the factors of a batch lie in memory, and the copies that tensor cores read if they cannot read them as they
 //! are.
 
+use super::factor::Operand;
 use crate::backend::{Handle, Memory, Shape, TensorLayout, View};
 use crate::element::Scalar;
 use crate::error::Result;
@@ -150,7 +151,7 @@ impl<H: Handle> Stored<H> {
     ///
     /// # Errors
     /// Those of the device.
-    pub fn map<T: Scalar>(&self, device: &H, address: u64) -> Result<TensorMap> {
+    pub fn map<T: Operand>(&self, device: &H, address: u64) -> Result<TensorMap<T::Precision>> {
         let Place { address, pitch, step } = self.place::<T>(address);
         let sizes = [self.columns, self.rows, self.count];
         map::<T, H>(device, address, sizes, [pitch.into(), step], self.box_rows)
@@ -180,12 +181,26 @@ impl<H: Handle> Stored<H> {
     }
 }
 
-/// The map of matrices with rows of these columns, this number of rows, and in this number; rows and matrices lie
-/// `steps` elements apart.
+/// The map of matrices of factors with rows of these columns, this number of rows, and in this number; rows and
+/// matrices lie `steps` elements apart.
 ///
 /// # Errors
 /// Those of the device.
-pub fn map<T: Scalar, H: Handle>(
+pub fn map<T: Operand, H: Handle>(
+    device: &H,
+    address: u64,
+    sizes: [u32; 3],
+    steps: [u64; 2],
+    box_rows: u32,
+) -> Result<TensorMap<T::Precision>> {
+    boxes::<T, H>(device, address, sizes, steps, box_rows).map(TensorMap::cast)
+}
+
+/// The map as [`map`] makes it, of elements that need not be factors.
+///
+/// # Errors
+/// Those of the device.
+pub fn boxes<T: Scalar, H: Handle>(
     device: &H,
     address: u64,
     sizes: [u32; 3],

@@ -1,9 +1,9 @@
 //! Products by warpgroups, fed by tensor maps; without tensor cores, by each thread.
 
-use super::factor::{Factor, Kernel, Operand, TILES};
+use super::factor::{Factor, Operand, TILES};
 use super::parts::{self, Parts};
 use super::problem::Problem;
-use super::stored::{Copies, Request, Stored, map};
+use super::stored::{Copies, Request, Stored, boxes};
 use super::{Forced, has_warpgroups, tile};
 use crate::backend::{Handle, Shape, View};
 use crate::element::Scalar;
@@ -25,7 +25,8 @@ const COPY_PAYS: u128 = 1 << 32;
 pub struct Warpgroups<H: Handle> {
     problem: Problem,
     factors: [Stored<H>; 2],
-    kernel: Kernel,
+    /// Numbers of the tile and of the storage orders, for which there is a kernel.
+    kernel: [usize; 2],
     /// The launch on tensor cores; `None` on devices without them, and if nothing is added.
     shape: Option<Shape>,
     /// The launch without them.
@@ -34,6 +35,19 @@ pub struct Warpgroups<H: Handle> {
     orders: u32,
     /// The parts that the launch on tensor cores computes.
     parts: Option<Parts<H>>,
+}
+
+/// The maps that a launch takes.
+struct Maps<T: Operand> {
+    factors: [TensorMap<T::Precision>; 2],
+    product: TensorMap,
+}
+
+/// What stands for a map that a launch does not use.
+const NO_MAP: TensorMap = TensorMap::new([0; 16]);
+
+impl<T: Operand> Maps<T> {
+    const NONE: Self = Self { factors: [NO_MAP.cast(); 2], product: NO_MAP };
 }
 
 impl<H: Handle> Warpgroups<H> {
@@ -64,7 +78,7 @@ impl<H: Handle> Warpgroups<H> {
         Ok(Self {
             problem,
             factors: [factor(0, problem.rows, size.rows)?, factor(1, problem.columns, size.columns)?],
-            kernel: T::KERNELS[choice.tile][order],
+            kernel: [choice.tile, order],
             shape: tensor.then(|| Shape::linear(blocks.min(tiles) as u32, BLOCK).with_shared(size.shared)),
             plain: Shape::linear((blocks * 4).min(elements.div_ceil(BLOCK.into())) as u32, BLOCK),
             orders: (u32::from(across_a) * A_ACROSS) | (u32::from(across_b) * B_ACROSS),
@@ -91,11 +105,10 @@ impl<H: Handle> Warpgroups<H> {
         let places = [a.address(), b.address()];
         let used = [a.reads(), b.reads()];
         let (Some(shape), true, false) = (self.shape, mapped, self.problem.elements() == 0) else {
-            let none = TensorMap::new([0; 16]);
             let Parameters { how, .. } = epilogue;
             let epilogue = Parameters { how: how | PLAIN, ..epilogue };
             // SAFETY: the caller upholds this function's contract.
-            let call = unsafe { self.call([none; 3], places, epilogue, (&self.problem, 0, product.address())) };
+            let call = unsafe { self.call::<T>(Maps::NONE, places, epilogue, (&self.problem, 0, product.address())) };
             // SAFETY: the matrices have the plan's sizes, and the block is the kernel's, which takes any grid.
             let launch = unsafe { Launch::new(call, self.plain) };
             return Ok(vec![launch.using(used).using([product.writes()])]);
@@ -116,13 +129,11 @@ impl<H: Handle> Warpgroups<H> {
         let shared = |factor: usize, bit: u32| if products.steps[factor] == 0 { bit } else { 0 };
         let bits = shared(0, A_SHARED) | shared(1, B_SHARED) | if map.is_some() { 0 } else { BY_ELEMENTS };
         let parameters = Parameters { how: parameters.how | bits, ..parameters };
-        let maps = [
-            self.factors[0].map::<T>(device, a.address())?,
-            self.factors[1].map::<T>(device, b.address())?,
-            map.unwrap_or(TensorMap::new([0; 16])),
-        ];
+        let [of_a, of_b] = &self.factors;
+        let factors = [of_a.map::<T>(device, a.address())?, of_b.map::<T>(device, b.address())?];
+        let maps = Maps { factors, product: map.unwrap_or(NO_MAP) };
         // SAFETY: the caller upholds this function's contract; the sums have room.
-        let call = unsafe { self.call(maps, places, parameters, (&products, part, out)) };
+        let call = unsafe { self.call::<T>(maps, places, parameters, (&products, part, out)) };
         // SAFETY: by contract the matrices have the plan's sizes, the maps describe them with the kernel's boxes, the
         // launches before write the copies, and block and shared memory are the kernel's.
         let launch = unsafe { Launch::new(call, shape) }.using(used).using([written]);
@@ -137,9 +148,9 @@ impl<H: Handle> Warpgroups<H> {
     ///
     /// # Safety
     /// The factors are at their places, and there is room for the products.
-    unsafe fn call<'a>(
+    unsafe fn call<'a, T: Operand>(
         &self,
-        [a_map, b_map, c_map]: [TensorMap; 3],
+        maps: Maps<T>,
         [a, b]: [u64; 2],
         epilogue: Parameters<'a>,
         (problem, part, out): (&Problem, u32, u64),
@@ -148,7 +159,9 @@ impl<H: Handle> Warpgroups<H> {
         let Problem { rows, columns, depth, count, steps, pitches } = *problem;
         // SAFETY: by contract the matrices are there.
         let (on_a, on_b, out) = unsafe { (Ptr::new(a), Ptr::new(b), PtrMut::new(out)) };
-        (self.kernel)(
+        let Maps { factors: [a_map, b_map], product: c_map } = maps;
+        let [tile, order] = self.kernel;
+        T::KERNELS[tile][order](
             a_map,
             b_map,
             c_map,
@@ -190,5 +203,5 @@ fn product_map<O: Scalar, H: Handle>(
     if how & FINISHED != 0 || !address.is_multiple_of(16) || !apart || !whole(columns.into()) {
         return Ok(None);
     }
-    map::<O, H>(device, address, [columns, rows, count], [pitch.into(), step], COPY_ROWS).map(Some)
+    boxes::<O, H>(device, address, [columns, rows, count], [pitch.into(), step], COPY_ROWS).map(Some)
 }

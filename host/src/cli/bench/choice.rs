@@ -142,6 +142,8 @@ mod tests {
         let names: Vec<_> = maxima.iter().map(|(name, _)| *name).collect();
         assert_eq!(names, ["atomics", "reduce", "segreduce", "scan", "scan_by_key"]);
         assert!(maxima.iter().all(|(_, text)| text.starts_with("max ")));
+        let normal = chosen(&["--set", "distribution=normal"]).expect("products of matrices");
+        assert_eq!(normal.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["matmul", "mma", "wgmma", "tensor"]);
         let doubles = chosen(&["--dtype", "f64", "reduce", "picture", "matmul"]).expect("two");
         assert_eq!(doubles.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["reduce", "matmul"]);
         let rungs = chosen(&["--variant", "best,interleaved", "reduce", "histogram", "transpose"]).expect("three");
@@ -171,6 +173,7 @@ mod tests {
         assert!(refusal(&["threads", "--block", "64"]).contains("--set block-x=N"));
         assert!(refusal(&["threads", "--grid", "64"]).contains("--set grid-x=N"));
         assert!(refusal(&["conv1d", "--set", "mask=0"]).contains("--mask 0"));
+        assert!(refusal(&["matmul", "--set", "distribution=gauss"]).contains("there are: uniform normal"));
         assert!(refusal(&["transpose", "--block", "33"]).contains("--block 33"));
     }
 

@@ -15,14 +15,16 @@ pub(in crate::cli) struct Problems {
     /// Sizes of several axes, for one family: 4096x1024,1024x4096
     #[arg(long, value_delimiter = ',', conflicts_with = "n")]
     pub shape: Vec<String>,
-    /// A setting of the family, for one family: --set bins=2^16; may be repeated
+    /// A setting of the family, for one family: --set bins=2^16, or for products --set distribution=normal; may be
+    /// repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// Operations [default: the family's first]. If several families are measured, those without the operation are left
     /// out; likewise for other options
     #[arg(long, value_delimiter = ',')]
     pub op: Vec<String>,
-    /// Types of the elements [default: the family's first]
+    /// Types of the elements [default: the family's first]; products of f16, bf16, f8 and i8, and of f32 as tf32, are
+    /// those of `tensor`, `mma` and `wgmma`
     #[arg(long, value_delimiter = ',', value_parser = str::parse::<Dtype>)]
     pub dtype: Vec<Dtype>,
     /// Seed of the generated numbers

@@ -7,7 +7,7 @@ use crate::unroll::unroll;
 use cuda_std::launch::Instance;
 use cuda_std::math::{Float, pack_bf16, pack_f16, unpack_bf16, unpack_f16};
 use cuda_std::memory::SharedAddress;
-use cuda_std::warpgroup::{Sums, Tile, commit};
+use cuda_std::warpgroup::{self, Sums, Tile, commit};
 
 /// A type of factors.
 pub trait Precision: Instance + Copy + 'static {
@@ -198,9 +198,11 @@ macro_rules! either {
                 b: SharedAddress,
                 step: u32,
             ) {
-                let (along_a, along_b) = (Tile::at(a).from_byte(step * 32), Tile::at(b).from_byte(step * 32));
-                let across_a = Tile::across(a, Self::DEPTH).from_row(step * 16);
-                let across_b = Tile::across(b, Self::DEPTH).from_row(step * 16);
+                type Element = warpgroup::$t;
+                let along_a = Tile::<Element>::at(a).from_byte(step * 32);
+                let along_b = Tile::<Element>::at(b).from_byte(step * 32);
+                let across_a = Tile::<Element, true>::across(a, Self::DEPTH).from_row(step * 16);
+                let across_b = Tile::<Element, true>::across(b, Self::DEPTH).from_row(step * 16);
                 // SAFETY: the caller upholds this function's contract.
                 unsafe {
                     match (A, B) {
@@ -231,7 +233,8 @@ macro_rules! along {
                 step: u32,
             ) {
                 const { assert!(!A && !B, "tensor cores read these factors along the depth only") };
-                let (a, b) = (Tile::at(a).from_byte(step * 32), Tile::at(b).from_byte(step * 32));
+                type Element = warpgroup::$t;
+                let (a, b) = (Tile::<Element>::at(a).from_byte(step * 32), Tile::<Element>::at(b).from_byte(step * 32));
                 // SAFETY: the caller upholds this function's contract.
                 unsafe { sums.$add(a, b, true) };
             }

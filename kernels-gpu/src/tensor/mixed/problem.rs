@@ -31,14 +31,14 @@ pub const B_SHARED: u32 = 512;
 /// Rows of the region whose tiles are computed together.
 const REGION: u32 = 2048;
 
-/// The matrices and their sizes.
+/// The matrices, with factors of `P`, and their sizes.
 #[derive(Clone, Copy)]
-pub struct Problem {
+pub struct Problem<P> {
     /// The first factor, in boxes.
-    pub a: TensorMap,
+    pub a: TensorMap<P>,
     /// The second.
-    pub b: TensorMap,
-    /// The product, in boxes.
+    pub b: TensorMap<P>,
+    /// The product, in boxes of the type that `how` of `product` says.
     pub c: TensorMap,
     /// Length of the sums.
     pub k: u32,
@@ -101,7 +101,7 @@ pub struct Product {
     pub epilogue: Epilogue<f32>,
 }
 
-impl Problem {
+impl<P> Problem<P> {
     /// Tiles of a product along the rows and along the columns.
     #[inline(always)]
     fn tiles<S: Accumulator>(&self) -> [u32; 2] {

@@ -71,8 +71,8 @@ macro_rules! kernels {
         /// have their elements.
         #[kernel(for P in [F16, Bf16], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 1))]
         pub unsafe fn $half<P: Multiply<$registers>, const A: bool, const B: bool>(
-            a_map: TensorMap,
-            b_map: TensorMap,
+            a_map: TensorMap<P>,
+            b_map: TensorMap<P>,
             c_map: TensorMap,
             a: *const u8,
             b: *const u8,
@@ -109,8 +109,8 @@ macro_rules! kernels {
         #[doc = concat!("That of [`", stringify!($half), "`].")]
         #[kernel(for P in [Tf32, E4m3, S8], launch_bounds(BLOCK, 1))]
         pub unsafe fn $along<P: Multiply<$registers>>(
-            a_map: TensorMap,
-            b_map: TensorMap,
+            a_map: TensorMap<P>,
+            b_map: TensorMap<P>,
             c_map: TensorMap,
             a: *const u8,
             b: *const u8,
@@ -149,7 +149,7 @@ kernels!(tensor_half_64 tensor_along_64 COLUMNS_64 32);
 /// That of [`tensor_half_256`].
 #[inline(always)]
 unsafe fn run<P: Multiply<R>, const R: usize, const A: bool, const B: bool>(
-    problem: &Problem,
+    problem: &Problem<P>,
     a: *const u8,
     b: *const u8,
 ) {
@@ -188,7 +188,7 @@ unsafe fn run<P: Multiply<R>, const R: usize, const A: bool, const B: bool>(
 /// # Safety
 /// That of [`tensor_half_256`] with [`PLAIN`].
 #[inline(always)]
-unsafe fn plain<P: Precision>(problem: &Problem, a: *const P::Bits, b: *const P::Bits, across: [bool; 2]) {
+unsafe fn plain<P: Precision>(problem: &Problem<P>, a: *const P::Bits, b: *const P::Bits, across: [bool; 2]) {
     let Problem { k, batch, product, .. } = problem;
     let Product { m, n, how, .. } = *product;
     let (m, n, [a_pitch, b_pitch]) = (m as usize, n as usize, problem.pitches.map(|pitch| pitch as usize));
@@ -223,7 +223,7 @@ unsafe fn plain<P: Precision>(problem: &Problem, a: *const P::Bits, b: *const P:
 /// # Safety
 /// One thread of the block calls it.
 #[inline(always)]
-unsafe fn fill<P: Precision, S: Accumulator, const A: bool, const B: bool>(problem: &Problem, ring: Ring<S>) {
+unsafe fn fill<P: Precision, S: Accumulator, const A: bool, const B: bool>(problem: &Problem<P>, ring: Ring<S>) {
     /// Bytes of a box of 64 by 64.
     const BOX: u32 = 64 * ROW;
     let items = problem.items::<S>();
@@ -278,7 +278,7 @@ unsafe fn fill<P: Precision, S: Accumulator, const A: bool, const B: bool>(probl
 /// All threads of the warpgroup call it together.
 #[inline(always)]
 unsafe fn multiply<P: Multiply<R>, const R: usize, const A: bool, const B: bool>(
-    problem: &Problem,
+    problem: &Problem<P>,
     ring: Ring<P::Sums>,
     warpgroup: u32,
 ) {

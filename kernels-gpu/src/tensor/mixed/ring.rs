@@ -5,13 +5,13 @@ use super::accumulator::Accumulator;
 use crate::tensor::barriers::Barriers;
 use core::marker::PhantomData;
 use cuda_std::memory::SharedAddress;
-use cuda_std::warpgroup::Tile;
+use cuda_std::warpgroup;
 
 /// Rows of a block's tile.
 pub const ROWS: u32 = 64 * WARPGROUPS;
 
 /// Bytes of the depth in a stage.
-pub const ROW: u32 = Tile::<false>::ROW;
+pub const ROW: u32 = warpgroup::ROW;
 
 /// Warpgroups that multiply.
 pub const WARPGROUPS: u32 = 2;

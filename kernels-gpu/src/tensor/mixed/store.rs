@@ -19,7 +19,7 @@ const COLUMNS: u32 = 64;
 /// which has this number, has room.
 #[inline(always)]
 pub unsafe fn store<P: Precision, S: Accumulator<Sum = P::Sum>>(
-    problem: &Problem,
+    problem: &Problem<P>,
     sums: &S,
     ring: Ring<S>,
     warp: u32,
@@ -124,7 +124,13 @@ unsafe fn write_wide<S: Accumulator>(sums: &S, first: usize, room: SharedAddress
 /// # Safety
 /// The whole warp calls it after it has written the box.
 #[inline(always)]
-unsafe fn put(problem: &Problem, product: &Product, room: SharedAddress, [column, row, number]: [u32; 3], lane: u32) {
+unsafe fn put<P>(
+    problem: &Problem<P>,
+    product: &Product,
+    room: SharedAddress,
+    [column, row, number]: [u32; 3],
+    lane: u32,
+) {
     // SAFETY: the caller upholds this function's contract.
     unsafe {
         if product.how & BY_ELEMENTS == 0 {

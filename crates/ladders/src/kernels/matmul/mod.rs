@@ -9,19 +9,20 @@ use super::generic::with_float;
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
 use super::settings::{Choice, Setting};
-use super::{Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
+use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
 use crate::error::{Error, Result};
 use kernels_gpu::matmul::{A_TRANSPOSED, B_TRANSPOSED};
+pub(crate) use operands::DISTRIBUTION;
 pub(crate) use products::{Products, TRANSPOSE_A, TRANSPOSE_B, problem_of};
 use rustwarp::backend::{Buffer, Shape, require_memory};
 use rustwarp::element::Dtype;
 use rustwarp::matmul::{self as library, Real, Sizes};
 use rustwarp::require_grid;
-use rustwarp::tensor::Tensor;
 use std::marker::PhantomData;
 use table::Kernel;
 
 mod dots;
+mod operands;
 pub(crate) mod oracle;
 mod products;
 pub(crate) mod reference;
@@ -42,32 +43,18 @@ pub const FAMILY: Family = Family {
     ops: &[],
     dtypes: &[Dtype::F32, Dtype::F64],
     only: &[],
-    settings: &[TRANSPOSE_A.listed(), TRANSPOSE_B.listed(), TILE.listed()],
+    settings: &[TRANSPOSE_A.listed(), TRANSPOSE_B.listed(), TILE.listed(), DISTRIBUTION.listed()],
     variants: || FAMILY.merge(resolve),
     cases,
     sizes,
     of_vectors: false,
-    generate,
+    generate: operands::generate,
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
     // The work grows with the cube of the sides.
     limits: Limits { explained: 1 << 16, ..Limits::DEFAULT },
     peer: Some("matmul"),
 };
-
-/// Generates both factors: matrices, or batches of matrices for a size of four numbers.
-fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
-    let axes = "MxNxK, BxMxNxK for a batch of B products, or one number for a cube";
-    let (count, [m, n, k]) = match demand.size.len() {
-        4 => demand.axes::<4>(axes).map(|[count, m, n, k]| (Some(count), [m, n, k]))?,
-        _ => (None, demand.axes::<3>(axes)?),
-    };
-    let operand = |number: u64, setting, [rows, columns]: [usize; 2]| {
-        let stored = if demand.settings.flag(setting) { [columns, rows] } else { [rows, columns] };
-        demand.tensor(number, &count.into_iter().chain(stored).collect::<Vec<_>>())
-    };
-    Ok(vec![operand(0, &TRANSPOSE_A, [m, k])?, operand(1, &TRANSPOSE_B, [k, n])?])
-}
 
 /// The sizes of the product of two matrices: see [`problem_of`].
 ///
@@ -200,6 +187,7 @@ fn cases() -> Vec<Case> {
         case([1, 33, 7], "auto", &[a, b]),
         case([31, 17, 33], "auto", &[a]),
         case([33, 65, 31], "auto", &[b]),
+        case([33, 35, 70], "auto", &[]).with("distribution", "normal"),
         // For each kind of copy of each tile products that use a stage again, with an odd phase in front, and shallower
         // ones.
         case([64, 68, 97], "tiny", &[]).only(&[Dtype::F32]),

@@ -11,7 +11,9 @@ use super::variables;
 use super::view::Reach;
 use crate::level::Host;
 use crate::memory::address::GLOBAL;
-use crate::observe::{AccessKind, BlockShape, Bypass, Observer, Peek, Range, Site, Touch, Variable, no_shadow};
+use crate::observe::{
+    AccessKind, BlockShape, Boxed, Bypass, Factor, Observer, Peek, Range, Site, Touch, Variable, no_shadow,
+};
 use crate::program::{Order, Scope, Space};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -200,6 +202,9 @@ impl Observer for Race<'_> {
             block.barrier(id as usize, waited);
         }
     }
+    fn boxed(&mut self, _: &mut usize, _: &Boxed<'_>) {}
+
+    fn factor(&mut self, _: &mut usize, _: &Factor) {}
 
     fn release(&mut self, index: &mut usize, warp: u32, mask: u32, variable: Variable, scope: Scope) {
         if let Some(block) = &mut self.blocks[*index] {

@@ -41,8 +41,8 @@ pub use state::Uninit;
 
 use crate::memory::cells::DEFINED;
 use crate::observe::{
-    BlockShape, BlockStates, Bypass, Copies, Lanes, Meeting, Observer, Peek, Range, Scene, Shadow, Site, Touch,
-    Variable,
+    BlockShape, BlockStates, Boxed, Bypass, Copies, Factor, Lanes, Meeting, Observer, Peek, Range, Scene, Shadow, Site,
+    Touch, Variable,
 };
 use crate::program::{Access, Atomic, Function, Inst, Matrix, Order, Program, Scope, Space};
 use crate::registers::shadow::RegisterShadow;
@@ -174,6 +174,8 @@ impl Observer for Uninit {
     fn announce(&mut self, _: &mut Self::Block, _: &Touch<'_>) {}
     fn issue(&mut self, _: &mut Self::Block, _: &Range, _: Peek<'_>) {}
     fn range(&mut self, _: &mut Self::Block, _: &Range, _: Peek<'_>) {}
+    fn boxed(&mut self, _: &mut Self::Block, _: &Boxed<'_>) {}
+    fn factor(&mut self, _: &mut Self::Block, _: &Factor) {}
     fn release(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
     fn acquire(&mut self, _: &mut Self::Block, _: u32, _: u32, _: Variable, _: Scope) {}
     fn absorb(&mut self, _: Self) {}

@@ -7,7 +7,7 @@ use crate::lanes;
 use crate::machine::faults::BadAccess;
 use crate::machine::position::Who;
 use crate::machine::step::Step;
-use crate::observe::{AccessKind, Completes, Observer, Peek, Range, Shadow};
+use crate::observe::{self, AccessKind, Completes, Observer, Peek, Range, Shadow};
 use crate::program::{Factor, Form, Matrix, MatrixKind, Op, Product, Scope, Space, Warpgroup};
 use crate::registers::{LANES, Registers, Slot};
 use crate::stop::Stop;
@@ -63,6 +63,7 @@ pub fn issue<O: Observer>(step: &mut Step<'_, '_, O>, product: &Product) -> Resu
     if !started {
         return Ok(());
     }
+    show_factors(step, product, operands);
     let shared_bytes = step.context().shared_bytes;
     for &(start, bytes) in &ranges {
         step.block.in_flight.marking += 1;
@@ -142,6 +143,18 @@ fn factors(product: &Product, operands: (u64, u64, bool)) -> impl Iterator<Item 
     };
     let b = (Descriptor::of(operands.1), product.forms[1], product.shape.n);
     a.into_iter().chain([b])
+}
+
+/// Reports the factors in shared memory to the observers.
+fn show_factors<O: Observer>(step: &mut Step<'_, '_, O>, product: &Product, operands: (u64, u64, bool)) {
+    let (site, warp) = (step.at.site, step.warp.index);
+    let (depth, bytes) = (product.shape.k, product.shape.a.bits() / 8);
+    let is_alone = product.descriptors()[0].is_none();
+    for (index, (descriptor, form, lines)) in factors(product, operands).enumerate() {
+        let is_b = is_alone || index == 1;
+        let factor = observe::Factor { site, warp, is_b, descriptor, form, lines, depth, bytes };
+        step.worker.observer.factor(&mut step.block.observed, &factor);
+    }
 }
 
 /// Returns the ranges of shared memory that the factors occupy, after a check of their bounds.

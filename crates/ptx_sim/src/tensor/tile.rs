@@ -1,9 +1,9 @@
 //! A box of a tensor: its rows in global memory, and the order of its bytes in shared memory.
 
-use crate::tensor::{RANK, TensorMap, swizzled};
+use super::{RANK, TensorMap, swizzled};
 
 /// A box of a tensor, and its place in shared memory.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Tile {
     pub map: TensorMap,
     /// Coordinates of its first element.
@@ -66,9 +66,26 @@ impl Tile {
         (0..shared.len() / 16).flat_map(|at| shared[self.place(at)..][..16].iter().copied()).collect()
     }
 
+    /// Returns the number of rows of the box, those of all its dimensions but the first.
+    pub fn row_count(&self) -> u64 {
+        self.map.box_bytes() / self.map.row_bytes()
+    }
+
+    /// Returns the offset in shared memory of a row's chunk of 16 bytes.
+    pub fn address(&self, row: u64, chunk: u64) -> u64 {
+        swizzled(self.shared + row * self.map.pitch() + 16 * chunk, self.map.swizzle)
+    }
+
+    /// Returns the row that the byte at an offset in shared memory belongs to, and its chunk: the inverse of
+    /// [`Tile::address`].
+    pub fn row_and_chunk(&self, address: u64) -> (u64, u64) {
+        let offset = swizzled(address, self.map.swizzle) - self.shared;
+        (offset / self.map.pitch(), offset % self.map.pitch() / 16)
+    }
+
     fn place(&self, chunk: usize) -> usize {
-        let (row, column) = (16 * chunk as u64 / self.map.row_bytes(), 16 * chunk as u64 % self.map.row_bytes());
-        (swizzled(self.shared + row * self.map.pitch() + column, self.map.swizzle) - self.shared) as usize
+        let chunks = self.map.row_bytes() / 16;
+        (self.address(chunk as u64 / chunks, chunk as u64 % chunks) - self.shared) as usize
     }
 }
 
@@ -88,5 +105,19 @@ mod tests {
         assert_eq!(rows(99, 64), (at(70), at(80)));
         assert_eq!(rows(104, 64), (at(80), at(80)));
         assert_eq!(rows(77, 8), (at(16), at(16)));
+    }
+
+    #[test]
+    fn places_are_those_of_rows_and_chunks() {
+        for (columns, swizzle) in [(64, 0), (64, 128), (24, 128), (32, 64), (16, 32)] {
+            let map = TensorMap::tiled(Element::Bf16, 4096, &[64, 9], &[128], &[columns, 9], &[], swizzle);
+            let tile = Tile { map: map.expect("a valid map"), start: [0; RANK], shared: 384 };
+            let all: Vec<_> = tile.places().collect();
+            assert_eq!(all.len() as u64, tile.row_count() * u64::from(columns) / 8);
+            for (i, address) in all.into_iter().enumerate() {
+                let (row, chunk) = (i as u64 / u64::from(columns / 8), i as u64 % u64::from(columns / 8));
+                assert_eq!((tile.address(row, chunk), tile.row_and_chunk(address)), (address, (row, chunk)));
+            }
+        }
     }
 }
