@@ -95,6 +95,7 @@ impl Pixel for u8 {
     }
     /// The addition rounds.
     #[inline(always)]
+    #[expect(clippy::manual_clamp, reason = "`clamp` would keep a NaN, which becomes 0 here")]
     fn narrow(value: f32) -> u8 {
         (value.max(0.0).min(255.0) + UNIT).to_bits() as u8
     }

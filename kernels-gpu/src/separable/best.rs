@@ -90,8 +90,8 @@ struct Outer<T, const K: usize>([[T; K]; 2]);
 impl<T: Sample, const K: usize, const W: usize, const C: usize> Taps<T, K, W, C> for Outer<T, K> {
     /// By the registers of a window, in vectors of 16 bytes.
     const ROWS: usize = match 2 * reach(K, W, C) / W + 1 {
-        ..=3 => 4,
-        ..=7 => 2,
+        0..=3 => 4,
+        4..=7 => 2,
         _ => 1,
     };
 
