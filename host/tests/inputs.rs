@@ -189,6 +189,28 @@ fn a_picture_keeps_its_alpha_and_says_what_it_loses() {
     );
 }
 
+/// A mask of f32 filters bytes as bytes on request: only the results are rounded.
+#[test]
+fn bytes_have_a_mask_of_floats() {
+    let (_folder, path) = folder(&[]);
+    let (from, to, mask, taps) = (path("from.png"), path("to.png"), path("mask.npy"), path("taps.npy"));
+    input::write(from.as_ref(), &Tensor::new(&[1, 3], Array::U8(vec![10, 30, 255])).unwrap()).unwrap();
+    input::write(mask.as_ref(), &Tensor::new(&[1, 1], Array::F32(vec![0.25])).unwrap()).unwrap();
+    input::write(taps.as_ref(), &Tensor::new(&[1], Array::F32(vec![0.5])).unwrap()).unwrap();
+    let typed = ["--dtype", "u8", "--variant", "best", "--device", "sim", "--json", "--output", &to, "--input", &from];
+    for args in [&["conv2d", "--input", &mask][..], &["separable", "--input", &taps, "--input", &taps]] {
+        let (family, masks) = args.split_first().unwrap();
+        let row = object(&[&[*family], &typed[..], masks].concat(), 0);
+        assert_eq!(row["dtype"], "u8", "{row}");
+        // 2.5 and 7.5 become even.
+        let expected = Tensor::new(&[1, 3], Array::U8(vec![2, 8, 64])).unwrap();
+        assert_eq!(input::read(to.as_ref(), None).unwrap(), expected, "{family}");
+    }
+    let refused =
+        ["conv2d", "--variant", "tiled", "--dtype", "u8", "--device", "sim", "--input", &from, "--input", &mask];
+    refused_in_a_line(&refused, 2, &["`tiled` has no kernel for u8"]);
+}
+
 #[test]
 fn numbers_of_options_say_what_they_are() {
     for (args, words) in [

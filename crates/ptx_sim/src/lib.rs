@@ -97,12 +97,14 @@
 //! [`Checks::uninit`] adds uninitialised values in global, shared and local memory and in registers, where they affect
 //! a branch, an address, a barrier, an atomic, printed output or global memory. Reading or copying them is not a
 //! finding, so padding and unused parts of vectors are not reported. The checker does not track bits of a byte that are
-//! written one by one, nor values that [`Machine::read`] copies to the host. [`Checks::overflow`], on request, reports
-//! signed integer arithmetic that wraps; the types in PTX do not always reflect those of the source.
-//! [`Checks::descriptors`] adds descriptors of `wgmma` that do not fit the matrices in shared memory: eight rows that
-//! overlap the next, another swizzle than that of the tensor copy, and strides that lead past rows which nothing reads.
-//! [`Checks::partial_stores`], on request, reports stores of warps that leave most of each 32-byte sector unwritten.
-//! [`check::CHECKERS`] lists all checkers.
+//! written one by one, factors that `wgmma` reads from shared memory, nor values that [`Machine::read`] copies to the
+//! host.
+//!
+//! [`Checks::descriptors`] adds descriptors of `wgmma` that do not fit the matrices in shared memory: groups of eight
+//! rows that overlap, another swizzle than that of the tensor copy, and strides that lead past rows which were copied
+//! and that nothing reads. [`Checks::overflow`], on request, reports signed integer arithmetic that wraps; the types in
+//! PTX do not always reflect those of the source. [`Checks::partial_stores`], on request, reports stores of warps that
+//! leave most of each 32-byte sector unwritten. [`check::CHECKERS`] lists all checkers.
 //!
 //! # Meaning of the counters
 //!

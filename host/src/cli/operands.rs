@@ -82,7 +82,7 @@ pub(super) fn read(family: &Family, options: &Options) -> Result<Option<Vec<Tens
         None => {
             // What the whole family requires of types is checked below; a text has the type that is requested.
             let raw = operand.raw.filter(|_| !input::says_type(path));
-            input::load(path, options.dtype.or(raw))
+            input::load(path, options.dtype.map(|dtype| operand.dtype_in(dtype)).or(raw))
         }
         Some(_) => input::load(path, None),
     };
