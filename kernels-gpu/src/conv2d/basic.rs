@@ -32,8 +32,7 @@ pub unsafe fn conv2d_basic<T: Sample>(input: &[T], mask: &[T], frame: Frame, out
             // SAFETY: the index is that of a tap, and the caller upholds the rest of the contract.
             unsafe {
                 let tap = *mask.get_unchecked((i * frame.mask_columns + j) as usize);
-                let element = frame.element(input, top + i as i32, left + j as i32, channel).unwrap_or(T::ZERO);
-                sum = element.mul_add(tap, sum);
+                sum = frame.element(input, top + i as i32, left + j as i32, channel).mul_add(tap, sum);
             }
             j += 1;
         }

@@ -53,7 +53,7 @@ pub unsafe fn conv2d_cached<T: Sample>(input: &[T], mask: &[T], frame: Frame, ou
             let element = unsafe {
                 match y < height && x < width {
                     true => elements.add((y * TILE + x) as usize).read(),
-                    false => frame.element(input, row, column, channel).unwrap_or(T::ZERO),
+                    false => frame.element(input, row, column, channel),
                 }
             };
             // SAFETY: the index is that of a tap of the mask.

@@ -125,8 +125,7 @@ unsafe fn part_sum<T: Sample>(
             }
         }
         // SAFETY: the caller upholds this function's contract.
-        let element = unsafe { frame.element(input, top + i as i32, left + j as i32, channel) };
-        sum = element.unwrap_or(T::ZERO).mul_add(taps[t], sum);
+        sum = unsafe { frame.element(input, top + i as i32, left + j as i32, channel) }.mul_add(taps[t], sum);
     });
     sum
 }

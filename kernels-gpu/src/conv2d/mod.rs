@@ -15,7 +15,7 @@
 //! Sources: D. Kirk, W. Hwu, I. El Hajj, "Programming Massively Parallel Processors", chapter on convolution (`basic`
 //! to `cached`); F. Iandola and others, "Communication-Minimizing 2D Convolution in GPU Registers" (ICIP 2013).
 
-use crate::filter::source;
+use crate::filter::{Sample, source};
 use cuda_std::{launch::Scalar, thread};
 
 pub mod basic;
@@ -66,12 +66,25 @@ impl Frame {
         (row as usize * self.columns as usize + column as usize) * self.channels as usize + channel as usize
     }
 
-    /// The element at a place, or `None` if that is outside the image and counts as 0.
+    /// The element at a place that may be outside the image.
     ///
     /// # Safety
     /// `input` is an image of this frame with at least one element, and `channel` one of its channels.
     #[inline(always)]
-    pub unsafe fn element<T: Copy>(&self, input: &[T], row: i32, column: i32, channel: u32) -> Option<T> {
+    pub unsafe fn element<T: Sample>(&self, input: &[T], row: i32, column: i32, channel: u32) -> T {
+        match (source(row, self.rows, self.border), source(column, self.columns, self.border)) {
+            // SAFETY: `source` gives places inside the image.
+            (Some(row), Some(column)) => unsafe { *input.get_unchecked(self.index(row, column, channel)) },
+            _ => T::ZERO,
+        }
+    }
+
+    /// The element of an image of any type at a place, or `None` if that is outside the image and counts as 0.
+    ///
+    /// # Safety
+    /// The requirements are those of [`Frame::element`].
+    #[inline(always)]
+    pub unsafe fn bits<T: Copy>(&self, input: &[T], row: i32, column: i32, channel: u32) -> Option<T> {
         let (row, column) = (source(row, self.rows, self.border)?, source(column, self.columns, self.border)?);
         // SAFETY: `source` gives places inside the image.
         Some(unsafe { *input.get_unchecked(self.index(row, column, channel)) })

@@ -38,7 +38,7 @@ pub unsafe fn conv2d_tiled<T: Sample>(input: &[T], mask: &[T], frame: Frame, out
     let (row, column) = (thread::block_idx_y() * height + y, thread::block_idx_x() * width + x);
     let (top, left) = frame.corner(row, column);
     // SAFETY: the caller upholds this function's contract; a slot per thread.
-    unsafe { elements.add((y * SIDE + x) as usize).write(frame.element(input, top, left, channel).unwrap_or(T::ZERO)) };
+    unsafe { elements.add((y * SIDE + x) as usize).write(frame.element(input, top, left, channel)) };
     thread::sync_threads(); // the tile is complete before any thread reads what others loaded
 
     if x >= width || y >= height || row >= frame.rows || column >= frame.columns {

@@ -52,7 +52,7 @@ pub unsafe fn separable_tiled<P: Pixel>(
         while j < frame.mask_columns {
             // SAFETY: the caller upholds this function's contract; the index is that of a tap.
             unsafe {
-                let element = frame.element(input, top + r as i32, left + j as i32, channel);
+                let element = frame.bits(input, top + r as i32, left + j as i32, channel);
                 let element = element.map_or(P::Tap::ZERO, P::widen);
                 sum = element.mul_add(*row.get_unchecked(j as usize), sum);
             }

@@ -69,7 +69,7 @@ pub unsafe fn conv2d_best_any<P: Pixel>(
             unsafe {
                 let element = match inside {
                     true => Some(*input.get_unchecked(frame.index(top as u32 + r, left as u32 + c, channel))),
-                    false => frame.element(input, top + r as i32, left + c as i32, channel),
+                    false => frame.bits(input, top + r as i32, left + c as i32, channel),
                 };
                 let element = element.map_or(P::Tap::ZERO, P::widen);
                 tile.add((r * pitch + c) as usize).write(element);
