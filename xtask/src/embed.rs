@@ -48,7 +48,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let embedded: Vec<_> = artifacts.into_iter().filter(|artifact| is_in_the_library(&artifact.module)).collect();
     let codes = machine_code(&embedded, &options.machine_code)?;
     remove()?;
-    let packed = embed::pack(&embedded, &codes, &folder())?;
+    let packed = embed::pack(&differing(embedded)?, &codes, &folder())?;
     let place = folder().join(STAMP);
     fs::write(&place, stamp).with_context(|| format!("cannot write {}", place.display()))?;
     let mut bytes = 0;
@@ -63,6 +63,33 @@ pub fn run(options: &Options) -> Result<ExitCode> {
         bytes as f64 / f64::from(1 << 20)
     );
     Ok(ExitCode::SUCCESS)
+}
+
+/// The artifacts without those whose PTX an older architecture has too, but for its header: newer GPUs load that. (The
+/// package would be larger than the registry allows.)
+fn differing(mut artifacts: Vec<Artifact>) -> Result<Vec<Artifact>> {
+    artifacts.sort_by(|a, b| (&a.module, a.arch).cmp(&(&b.module, b.arch)));
+    let mut kept: Vec<Artifact> = Vec::new();
+    let mut last = String::new();
+    for artifact in artifacts {
+        let body = without_header(&String::from_utf8(read(&artifact.ptx)?)?);
+        let repeats = kept.last().is_some_and(|older| older.module == artifact.module && body == last);
+        if !repeats {
+            kept.push(artifact);
+            last = body;
+        }
+    }
+    Ok(kept)
+}
+
+/// PTX without its version and its target, unless that is for one GPU or family only.
+fn without_header(ptx: &str) -> String {
+    let for_later_gpus = |target: &str| target.trim().bytes().all(|byte| byte.is_ascii_digit());
+    let is_header = |line: &str| {
+        let target = line.strip_prefix(".target sm_").and_then(|rest| rest.split(',').next());
+        line.starts_with(".version") || target.is_some_and(for_later_gpus)
+    };
+    ptx.split_inclusive('\n').filter(|line| !is_header(line)).collect()
 }
 
 fn is_in_the_library(family: &str) -> bool {
@@ -136,4 +163,36 @@ fn made_of(artifacts: &[Artifact]) -> Result<String> {
 
 fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_an_older_architecture_has_too_is_left_out() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let made = [
+            ("scan", Arch::Compute90, "sm_90", "ret;"),
+            ("scan", Arch::Compute75, "sm_75", "ret;"),
+            ("sum", Arch::Compute75, "sm_75, debug", "ret;"),
+            ("sum", Arch::Compute80, "sm_80, debug", "exit;"),
+            // The same as two before, but GPUs that run it would load the one before.
+            ("sum", Arch::Compute90, "sm_90, debug", "ret;"),
+            // For one GPU only: later ones cannot load it.
+            ("sum", Arch::Compute90a, "sm_90a, debug", "ret;"),
+            ("sum", Arch::Compute100, "sm_100, debug", "ret;"),
+            ("sum", Arch::Compute103, "sm_103, debug", "ret;"),
+        ];
+        let artifact = |(i, (module, arch, target, body)): (usize, &(&str, Arch, &str, &str))| {
+            let ptx = folder.path().join(format!("{i}.ptx"));
+            fs::write(&ptx, format!(".version {i}.0\n.target {target}\n{body}\n")).expect("a file");
+            let module = (*module).to_owned();
+            Artifact { arch: *arch, module, ptx, llvm_ir: None, bitcode: None, fresh: true }
+        };
+        let kept = differing(made.iter().enumerate().map(artifact).collect()).expect("readable files");
+        let kept: Vec<_> = kept.iter().map(|artifact| (artifact.module.as_str(), artifact.arch.target_cpu())).collect();
+        let of_sum = ["sm_75", "sm_80", "sm_90", "sm_90a", "sm_100"].map(|arch| ("sum", arch));
+        assert_eq!(kept, [&[("scan", "sm_75")][..], &of_sum].concat());
+    }
 }

@@ -60,14 +60,8 @@ pub fn conv2d_into<'a, T: Pixel>(
     output: impl Into<ViewMut<'a, T>>,
 ) -> Result<()> {
     let (picture, output) = (picture.into(), output.into());
-    let n = picture.len();
-    if elements(&shape) != Some(n) {
-        return Err(Error::Mismatch(format!("{n} elements are not a picture of {}", crate::tensor::text(&shape))));
-    }
-    if elements(&mask_shape) != Some(mask.len()) {
-        let text = crate::tensor::text(&mask_shape);
-        return Err(Error::Mismatch(format!("{} elements are not a mask of {text}", mask.len())));
-    }
+    require_elements(picture.len(), &shape, "picture")?;
+    require_elements(mask.len(), &mask_shape, "mask")?;
     let frame = frame(shape, mask_shape, border)?;
     Plan::new(output.device(), frame, mask, Tuning::default())?.launch(picture, output)
 }
@@ -84,9 +78,13 @@ fn conv2d_on<T: Pixel>(
     Ok(output)
 }
 
-/// The number of elements of a shape, unless it has more than fit into 64 bits.
-pub(crate) fn elements(shape: &[usize]) -> Option<usize> {
-    shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n))
+/// Checks that an operand has the elements of its shape.
+pub(crate) fn require_elements(n: usize, shape: &[usize], what: &str) -> Result<()> {
+    let needed = shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
+    if needed == Some(n) {
+        return Ok(());
+    }
+    Err(Error::Mismatch(format!("{n} elements are not a {what} of {}", crate::tensor::text(shape))))
 }
 
 /// Converts shapes to the sizes that kernels take.

@@ -15,7 +15,7 @@
 
 use crate::backend::{Handle, Memory, Shape, View, ViewMut};
 use crate::buffer::Buffer;
-use crate::conv2d::{Frame, elements, frame, require};
+use crate::conv2d::{Frame, frame, require, require_elements};
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::filter::Border;
@@ -26,6 +26,11 @@ use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::separable::{best, tiled};
 
 pub use crate::conv2d::{MAX_MASK, Pixel};
+
+/// Whether these numbers of taps have a kernel of their own, which supports any number of strips. It is public for the
+/// ladders.
+#[doc(hidden)]
+pub use crate::conv2d::marches;
 
 /// Filters a picture of `[rows, columns, channels]` by the product of a column and a row of taps, which lie on the
 /// host.
@@ -67,10 +72,7 @@ pub fn separable_into<'a, T: Pixel>(
     output: impl Into<ViewMut<'a, T>>,
 ) -> Result<()> {
     let (picture, output) = (picture.into(), output.into());
-    let n = picture.len();
-    if elements(&shape) != Some(n) {
-        return Err(Error::Mismatch(format!("{n} elements are not a picture of {}", crate::tensor::text(&shape))));
-    }
+    require_elements(picture.len(), &shape, "picture")?;
     let frame = frame(shape, taps.map(<[_]>::len), border)?;
     Plan::new(output.device(), frame, taps, Tuning::default())?.launch(picture, output)
 }
@@ -85,14 +87,6 @@ fn separable_on<T: Pixel>(
     let mut output = device.uninit::<T>(picture.len())?;
     separable_into(picture, shape, taps, border, &mut output)?;
     Ok(output)
-}
-
-/// Whether these numbers of taps have a kernel of their own, which supports any number of strips. It is public for the
-/// ladders.
-#[doc(hidden)]
-pub fn marches(frame: Frame) -> bool {
-    let size = frame.mask_rows;
-    frame.mask_columns == size && frame.rows >= size && frame.columns >= size && best::SIZES.contains(&size)
 }
 
 /// A filter of pictures of one size by one column and row, with its kernel, launch configuration and the taps' memory.

@@ -15,7 +15,7 @@ use cuda_std::kernel;
 pub const IDEA: &str = "a vector of each row per thread, marching down: rows' sums and columns' sums in registers";
 
 /// Numbers of taps, of column and row alike, for which there is a kernel. Images must not be smaller than the mask.
-pub const SIZES: [u32; 6] = [3, 5, 7, 9, 13, 17];
+pub use crate::conv2d::best::SIZES;
 
 /// Numbers of taps for which there are kernels that filter all of three or four channels of a pixel.
 pub const SIZES_OF_CHANNELS: [u32; 3] = [3, 5, 7];

@@ -8,7 +8,6 @@
 mod machine;
 
 use std::{
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
@@ -40,25 +39,16 @@ pub struct Packed {
     pub path: PathBuf,
 }
 
-/// Compresses PTX and machine code into `folder`. PTX that is the same as that of an older architecture is left out.
+/// Compresses PTX and machine code into `folder`.
 ///
 /// # Errors
 /// [`Error::Io`] if a file cannot be read or written.
 pub fn pack(artifacts: &[Artifact], codes: &[MachineCode], folder: &Path) -> Result<Vec<Packed>, Error> {
     fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
     let mut packed = Vec::new();
-    let mut bodies: BTreeMap<&str, Vec<Vec<u8>>> = BTreeMap::new();
-    let mut artifacts: Vec<_> = artifacts.iter().collect();
-    artifacts.sort_by_key(|artifact| artifact.arch);
     for Artifact { module, arch, ptx, .. } in artifacts {
         let path = folder.join(format!("{module}.{arch}.ptx.br"));
-        let text = without_layout(fs::read(ptx).map_err(Error::io("read", ptx))?);
-        let (body, known) = (without_target(&text), bodies.entry(module).or_default());
-        if known.contains(&body) {
-            continue;
-        }
-        known.push(body);
-        compress(&text, &path)?;
+        compress(&without_layout(fs::read(ptx).map_err(Error::io("read", ptx))?), &path)?;
         packed.push(Packed { module: module.clone(), arch: *arch, machine_code: false, path });
     }
     for MachineCode { module, arch, cubin } in codes {
@@ -85,13 +75,6 @@ fn without_layout(ptx: Vec<u8>) -> Vec<u8> {
         short.push('\n');
     }
     short.into_bytes()
-}
-
-/// PTX without the lines that name the instruction set and the architecture. Where an older architecture has the same,
-/// newer GPUs load that.
-fn without_target(ptx: &[u8]) -> Vec<u8> {
-    let names = |line: &[u8]| line.starts_with(b".version") || line.starts_with(b".target");
-    ptx.split_inclusive(|&byte| byte == b'\n').filter(|line| !names(line)).flatten().copied().collect()
 }
 
 /// Writes these contents as a brotli stream. The same contents give the same bytes; a file with these bytes is left

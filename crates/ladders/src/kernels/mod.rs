@@ -17,6 +17,7 @@ pub mod failing;
 mod family;
 pub(crate) mod generic;
 pub mod histogram;
+mod images;
 mod job;
 mod ladder;
 mod lengths;

@@ -5,38 +5,23 @@
 //! shape of the image. Sums are within `(R + C + 1) * epsilon * sum(|in * column * row|)` of the exact ones, and the
 //! same on every run. Images of `u8` and `f16` have taps and sums of `f32`, and results that are rounded to their type.
 
-use super::convolution::{BORDER, PIXELS, Reference, border, float, generated_taps, require_finite};
+use super::convolution::{BORDER, PIXELS, Reference, float, generated_taps, require_finite};
 use super::entry::Nothing;
+use super::images::{self, MASK, MASK_ROWS};
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
-use super::settings::{Number, Setting};
 use super::{BlockRule, Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use cuda_std::launch::{PtrMut, Slice};
-use kernels_gpu::conv2d::{Frame, MAX_MASK, ROWS, TILE, march};
-use kernels_gpu::filter::ZERO;
+use kernels_gpu::conv2d::{Frame, ROWS, TILE, march};
 use kernels_gpu::number::Number as _;
 use kernels_gpu::separable::{best, tiled, two_passes};
-use rustwarp::backend::{Buffer, Shape, require_memory};
+use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::conv2d::Pixel;
 use rustwarp::element::{Dtype, Scalar};
 use rustwarp::separable as library;
-use rustwarp::tensor::{Tensor, text};
+use rustwarp::tensor::Tensor;
 use std::marker::PhantomData;
-
-const MASK: Setting<Number> = Setting {
-    name: "mask",
-    help: "Taps of a generated row, and of a generated column unless these are given",
-    generated: true,
-    kind: Number { default: 5, min: 1, max: MAX_MASK as u64 },
-};
-
-const MASK_ROWS: Setting<Number> = Setting {
-    name: "mask-rows",
-    help: "Taps of a generated column; 0 for as many as the row has",
-    generated: true,
-    kind: Number { default: 0, min: 0, max: MAX_MASK as u64 },
-};
 
 /// The family.
 pub const FAMILY: Family = Family {
@@ -121,7 +106,7 @@ impl<T: Pixel> Ladder for Separable<T> {
 
     fn entries(rung: &Rung<Self::Kernel>) -> Vec<Entry> {
         let (image, taps, sums) = (Slice::nothing(), Slice::nothing(), Slice::nothing());
-        let frame = square(1, 1);
+        let frame = images::square(1, 1);
         match rung.kernel {
             Planned::Here(Way::TwoPasses) => {
                 let rows = two_passes::separable_rows::<T::Kind>(image, taps, frame, PtrMut::nothing());
@@ -191,7 +176,7 @@ impl<T: Pixel> Ladder for Separable<T> {
         match rung.kernel {
             Planned::Here(Way::TwoPasses) => {
                 let sums = rung.uninit::<T::Tap>(image.len(), "sums of rows")?;
-                let launch = per_element(*frame)?;
+                let launch = images::per_element(*frame)?;
                 let rows = two_passes::separable_rows::<T::Kind>(bits, row, *frame, sums.ptr());
                 let read = sums.slice(image.len());
                 let columns = two_passes::separable_columns::<T::Kind>(read, column, *frame, result);
@@ -220,29 +205,10 @@ impl<T: Pixel> Ladder for Separable<T> {
 /// Threads of a block of [`tiled`].
 const BLOCK_OF_TILE: u32 = tiled::WIDTH * tiled::ROWS;
 
-/// A grid with a thread per element of a row.
-fn per_element(frame: Frame) -> Result<Shape> {
-    let across = (frame.columns * frame.channels).div_ceil(TILE);
-    let down = frame.rows.div_ceil(ROWS);
-    if down > 65_535 {
-        let Frame { rows, columns, channels, .. } = frame;
-        return Err(Error::Usage(format!(
-            "{rows}x{columns}x{channels} needs {down} blocks down the image, and a grid has at most 65535: use a \
-             smaller image, or another variant"
-        )));
-    }
-    Ok(Shape::new([across, down, 1], [TILE, ROWS, 1]))
-}
-
-/// The sizes of an image that is as large as its mask.
-fn square(size: u32, channels: u32) -> Frame {
-    Frame { rows: size, columns: size, channels, mask_rows: size, mask_columns: size, border: ZERO }
-}
-
 /// The entry of the kernel for this number of taps and of channels.
 fn own_kernel<T: Pixel>((size, channels): (u32, u32)) -> Entry {
     let taps = vec![T::Tap::ZERO; size as usize];
-    let frame = square(size, channels);
+    let frame = images::square(size, channels);
     let (input, column, row) = (Slice::nothing(), Slice::nothing(), Slice::nothing());
     let operands = library::Operands { input, column, row, taps: [&taps, &taps], frame };
     Entry::from(library::call::<T>(operands, 1, PtrMut::nothing()))
@@ -286,32 +252,11 @@ fn sizes() -> Vec<Case> {
 }
 
 fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
-    let axes = "HEIGHTxWIDTH, HEIGHTxWIDTHxCHANNELS, or one number for a square";
-    let image = match demand.size.len() {
-        3 => demand.tensor(0, &demand.axes::<3>(axes)?)?,
-        _ => demand.tensor(0, &demand.axes::<2>(axes)?)?,
-    };
-    let columns = demand.settings.number(&MASK) as usize;
-    let rows = match demand.settings.number(&MASK_ROWS) as usize {
-        0 => columns,
-        rows => rows,
-    };
+    let (image, [rows, columns]) = images::generated(demand)?;
     Ok(vec![image, generated_taps(demand, 1, &[rows])?, generated_taps(demand, 2, &[columns])?])
 }
 
 /// Checks the operands and returns their sizes.
 fn frame(problem: Problem<'_>) -> Result<Frame> {
-    let image = &problem.inputs[0];
-    let [rows, columns, channels] = match *image.shape() {
-        [rows, columns] => [rows, columns, 1],
-        [rows, columns, channels] => [rows, columns, channels],
-        _ => {
-            let shape = text(image.shape());
-            return Err(Error::Usage(format!(
-                "separable takes an image of height x width or height x width x channels, not {shape}"
-            )));
-        }
-    };
-    let taps = [problem.inputs[1].len(), problem.inputs[2].len()];
-    Ok(rustwarp::conv2d::frame([rows, columns, channels], taps, border(problem.settings))?)
+    images::frame(FAMILY.name, problem, [problem.inputs[1].len(), problem.inputs[2].len()])
 }

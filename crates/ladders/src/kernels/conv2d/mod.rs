@@ -4,38 +4,24 @@
 //! shape of the image. Results are within `(R * C + 1) * epsilon * sum(|in * mask|)` of the exact ones, and the same
 //! on every run. Images of `u8` and `f16` have masks and sums of `f32`, and results that are rounded to their type.
 
-use super::convolution::{Arrays, BORDER, PIXELS, border, generated_taps, oracle};
+use super::convolution::{Arrays, BORDER, PIXELS, generated_taps, oracle};
 use super::generic::with_float;
+use super::images::{self, MASK, MASK_ROWS};
 use super::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use super::plan::Plan;
-use super::settings::{Number, Setting};
 use super::{Case, Demand, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved, Work};
-use crate::error::{Error, Result};
-use kernels_gpu::conv2d::{Frame, MAX_MASK};
+use crate::error::Result;
+use kernels_gpu::conv2d::Frame;
 use narrow::Narrow;
 use rustwarp::conv2d as library;
 use rustwarp::conv2d::Pixel;
 use rustwarp::element::Dtype;
-use rustwarp::tensor::{Tensor, text};
+use rustwarp::tensor::Tensor;
 use std::marker::PhantomData;
 use table::{Kernel, Operands, Real};
 
 mod narrow;
 mod table;
-
-const MASK: Setting<Number> = Setting {
-    name: "mask",
-    help: "Columns of a generated mask, and its rows unless these are given",
-    generated: true,
-    kind: Number { default: 5, min: 1, max: MAX_MASK as u64 },
-};
-
-const MASK_ROWS: Setting<Number> = Setting {
-    name: "mask-rows",
-    help: "Rows of a generated mask; 0 for as many as columns",
-    generated: true,
-    kind: Number { default: 0, min: 0, max: MAX_MASK as u64 },
-};
 
 /// The family.
 pub const FAMILY: Family = Family {
@@ -184,33 +170,13 @@ fn sizes() -> Vec<Case> {
 }
 
 fn generate(demand: &Demand<'_>) -> Result<Vec<Tensor>> {
-    let axes = "HEIGHTxWIDTH, HEIGHTxWIDTHxCHANNELS, or one number for a square";
-    let image = match demand.size.len() {
-        3 => demand.tensor(0, &demand.axes::<3>(axes)?)?,
-        _ => demand.tensor(0, &demand.axes::<2>(axes)?)?,
-    };
-    let columns = demand.settings.number(&MASK) as usize;
-    let rows = match demand.settings.number(&MASK_ROWS) as usize {
-        0 => columns,
-        rows => rows,
-    };
-    Ok(vec![image, generated_taps(demand, 1, &[rows, columns])?])
+    let (image, mask) = images::generated(demand)?;
+    Ok(vec![image, generated_taps(demand, 1, &mask)?])
 }
 
 /// Checks the operands and returns their sizes.
 fn frame(problem: Problem<'_>) -> Result<Frame> {
-    let (image, mask) = (&problem.inputs[0], problem.inputs[1].matrix("the mask of conv2d")?);
-    let [rows, columns, channels] = match *image.shape() {
-        [rows, columns] => [rows, columns, 1],
-        [rows, columns, channels] => [rows, columns, channels],
-        _ => {
-            let shape = text(image.shape());
-            return Err(Error::Usage(format!(
-                "conv2d takes an image of height x width or height x width x channels, not {shape}"
-            )));
-        }
-    };
-    Ok(library::frame([rows, columns, channels], mask, border(problem.settings))?)
+    images::frame(FAMILY.name, problem, problem.inputs[1].matrix("the mask of conv2d")?)
 }
 
 #[cfg(test)]
@@ -218,7 +184,6 @@ mod tests {
     use super::*;
     use crate::kernels::Settings;
     use rustwarp::element::Array;
-    use rustwarp::tensor::Tensor;
 
     #[test]
     fn operands_that_do_not_fit_are_refused() {

@@ -6,6 +6,7 @@ use super::{FAMILY, by_library, frame, table};
 use crate::error::Result;
 use crate::kernels::convolution::{Arrays, oracle};
 use crate::kernels::entry::Nothing;
+use crate::kernels::images;
 use crate::kernels::ladder::{Chosen, Ladder, Planned, Run, Rung};
 use crate::kernels::{Entry, Job, Oracle, Problem, Work};
 use cuda_std::launch::{PtrMut, Slice};
@@ -36,7 +37,7 @@ impl<T: Pixel<Tap = f32>> Ladder for Narrow<T> {
             return Vec::new();
         }
         // The library uses the kernels of `channels` for three or four of them.
-        let (image, mask, frame) = (Slice::nothing(), Slice::nothing(), table::square_frame(1, 1));
+        let (image, mask, frame) = (Slice::nothing(), Slice::nothing(), images::square(1, 1));
         let of_channels = [
             conv2d_channels::<T::Kind, 1>(image, mask, frame, PtrMut::nothing()),
             conv2d_channels::<T::Kind, 3>(image, mask, frame, PtrMut::nothing()),

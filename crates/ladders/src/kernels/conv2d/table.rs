@@ -1,12 +1,13 @@
 //! The variants of `conv2d`, and their launches.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::kernels::entry::Nothing;
+use crate::kernels::images::{self, per_element, shape};
 use crate::kernels::ladder::{Planned, Rung};
 use crate::kernels::{BlockRule, Entry};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::conv2d::{Frame, ROWS, TILE, basic, best, cached, channels, constant, march, tiled};
-use kernels_gpu::filter::{Part, Sample, TAPS, ZERO};
+use kernels_gpu::filter::{Part, Sample, TAPS};
 use kernels_gpu::number::Number as _;
 use rustwarp::backend::Shape;
 use rustwarp::conv2d as library;
@@ -51,7 +52,7 @@ impl<T: Real> Kernel<T> {
     pub fn entries(&self) -> Vec<Entry> {
         let entry = |[size, channels]: [u32; 2]| {
             let taps = vec![T::ZERO; (size * size) as usize];
-            let frame = square_frame(size, channels);
+            let frame = images::square(size, channels);
             let (input, mask, output) = (Slice::nothing(), Slice::nothing(), PtrMut::nothing());
             let operands = Operands { input, mask, taps: &taps, frame, output };
             let refused = |error| panic!("no launch for a mask of {size}x{size} and {channels} channels: {error}");
@@ -118,26 +119,6 @@ fn any_kind() -> Vec<[u32; 2]> {
     vec![[2, 1]]
 }
 
-/// Shape with this number of blocks along each axis.
-fn shape(grid: [u32; 3], block: [u32; 2], frame: Frame) -> Result<Shape> {
-    if grid[0] > i32::MAX as u32 || grid[1] > 65_535 || grid[2] > 65_535 {
-        let Frame { rows, columns, channels, .. } = frame;
-        return Err(Error::Usage(format!(
-            "{rows}x{columns}x{channels} needs a grid of {}x{}x{} blocks, and the last two axes have at most 65535: \
-             use a smaller \
-             image, or another variant",
-            grid[0], grid[1], grid[2]
-        )));
-    }
-    Ok(Shape::new(grid, [block[0], block[1], 1]))
-}
-
-/// A grid with a thread per element of a row.
-fn per_element(frame: Frame) -> Result<Shape> {
-    let across = (frame.columns * frame.channels).div_ceil(TILE);
-    shape([across, frame.rows.div_ceil(ROWS), 1], [TILE, ROWS], frame)
-}
-
 fn launch_basic<'a, T: Real>(of: &Operands<'a, T>) -> Launch<'a> {
     Ok((vec![basic::conv2d_basic::<T>(of.input, of.mask, of.frame, of.output)], per_element(of.frame)?))
 }
@@ -196,18 +177,13 @@ fn launch_channels<'a, T: Real>(of: &Operands<'a, T>) -> Launch<'a> {
 pub(super) fn library<T: Pixel>() -> Vec<Entry> {
     let entry = |(size, channels): (u32, u32)| {
         let taps = vec![T::Tap::ZERO; (size * size) as usize];
-        let frame = square_frame(size, channels);
+        let frame = images::square(size, channels);
         let operands = library::Operands { input: Slice::nothing(), mask: Slice::nothing(), taps: &taps, frame };
         Entry::from(library::call::<T>(operands, 1, PtrMut::nothing()))
     };
     let together = best::SIZES_OF_CHANNELS.iter().flat_map(|&size| [(size, 2), (size, 3), (size, 4)]);
     let alone = best::SIZES.iter().map(|&size| (size, 1));
     alone.chain(together).chain([(2, 1)]).map(entry).collect()
-}
-
-/// The sizes of an image that is as large as its mask.
-pub(super) fn square_frame(size: u32, channels: u32) -> Frame {
-    Frame { rows: size, columns: size, channels, mask_rows: size, mask_columns: size, border: ZERO }
 }
 
 /// Converts a mask to the array that kernels take by value.
