@@ -88,8 +88,10 @@ fn compiled(out: &Path) -> Result<Vec<PathBuf>> {
     }
     let gpus =
         list("RUSTWARP_MACHINE_CODE").iter().map(|name| name.parse()).collect::<std::result::Result<Vec<Arch>, _>>()?;
+    // Each family is a feature of the crate, too: the others are not compiled.
+    let features = families.join(",");
     let builder = CudaBuilder::new(source).families(families).source_root(false).target_dir(out.join("nvptx"));
-    let artifacts = builder.build_all()?;
+    let artifacts = builder.build_args(&["--no-default-features", "--features", &features]).build_all()?;
     let codes = embed::machine_code(&artifacts, &gpus, &Search::default().cache)?;
     let packed = embed::pack(&artifacts, &codes, &out.join("embedded"))?;
     Ok(packed.into_iter().map(|file| file.path).collect())

@@ -6,64 +6,66 @@
 //! [`cuda_std::launch::Call`].
 //!
 //! A crate with kernels for operators of its own depends on this one for [`operator`], with `default-features = false`:
-//! the feature `ladders` adds the families and the entries, which take a minute to compile for the device.
+//! the feature `ladders` adds the families and the entries, which take a minute to compile for the device, and a
+//! feature that is named as a family adds that one.
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]
 #![cfg_attr(not(feature = "ladders"), expect(unused, reason = "what only entries use"))]
 
-#[cfg(feature = "ladders")]
+#[cfg(feature = "access")]
 pub mod access;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "atomics")]
 pub mod atomics;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "banks")]
 pub mod banks;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "conv1d")]
 pub mod conv1d;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "conv2d")]
 pub mod conv2d;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "divergence")]
 pub mod divergence;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "dot")]
 pub mod dot;
-#[cfg(feature = "ladders")]
+#[cfg(any(feature = "matmul", feature = "tensor"))]
 pub mod epilogue;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "exact_sum")]
 pub mod exact_sum;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "failing")]
 pub mod failing;
-#[cfg(feature = "ladders")]
+#[cfg(any(feature = "conv1d", feature = "conv2d"))]
 pub mod filter;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "histogram")]
 pub mod histogram;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "matmul")]
 pub mod matmul;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "matvec")]
 pub mod matvec;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "mma")]
 pub mod mma;
 pub mod number;
 pub mod operator;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "picture")]
 pub mod picture;
 mod position;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "print")]
 pub mod print;
+mod product;
 pub mod reduce;
 pub mod scan;
 pub mod scan_by_key;
 pub mod segreduce;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "separable")]
 pub mod separable;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "tensor")]
 pub mod tensor;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "texture")]
 pub mod texture;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "threads")]
 pub mod threads;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "transpose")]
 pub mod transpose;
 mod unroll;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "vecadd")]
 pub mod vecadd;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "wgmma")]
 pub mod wgmma;

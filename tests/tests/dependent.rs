@@ -25,7 +25,7 @@ fn the_ptx_of_a_dependent_crate_has_its_own_entries_and_what_they_use() {
     let manifest = format!(
         "[package]\nname = \"dependent\"\nedition = \"2024\"\n[workspace]\n[dependencies]\n\
          cuda_std = {{ package = 'rustwarp-std', path = '{0}/crates/cuda_std' }}\n\
-         kernels-gpu = {{ path = '{0}/kernels-gpu' }}\n",
+         kernels-gpu = {{ path = '{0}/kernels-gpu', default-features = false, features = ['vecadd'] }}\n",
         root.display()
     );
     fs::create_dir_all(folder.join("src")).expect("a folder");

@@ -1,5 +1,8 @@
 //! The PTX itself: it assembles for every architecture, and has the instructions that the source intends.
 
+use rustwarp::ptx::Image;
+use std::ffi::OsStr;
+
 /// The text of one entry, without debug lines.
 fn entry<'a>(ptx: &'a str, name: &str) -> Vec<&'a str> {
     let start = ptx.find(&format!(".entry {name}(")).expect("an entry of this name");
@@ -239,41 +242,47 @@ fn spilled_on_sm_120(entry: &str) -> u32 {
     known.iter().find(|(name, _)| entry.starts_with(name)).map_or(0, |(_, bytes)| *bytes)
 }
 
-/// The portable PTX assembles for every architecture that the project supports, and PTX for one architecture for that
-/// one, and for later ones, which load it if they can.
+/// What each architecture that the project supports loads assembles for it: the portable PTX, and from sm_90 on that
+/// for sm_90, unless it is for that GPU alone.
 #[test]
 fn ptx_assembles_for_every_architecture_without_spills() {
-    use cuda_builder::{Arch, Cache, check::assemble, cuda_tools};
+    use cuda_builder::{Arch, Cache, check::usages, cuda_tools};
     use rayon::prelude::*;
 
     let cache = Cache::default();
     let ptxas = cuda_tools::require("ptxas", &cache, "the PTX tests").expect("ptxas: `cargo xtask setup` fetches it");
     let built = |arch| rustwarp::ptx::find_families("kernels-gpu", None, Some(arch)).expect("the kernels' PTX");
     let (base, own) = (built("sm_75"), built("sm_90"));
-    let everywhere = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
-    let mut jobs: Vec<_> =
-        everywhere.iter().flat_map(|&arch| base.iter().map(move |image| (arch, "", image))).collect();
-    jobs.extend(own.iter().map(|image| ("sm_90", " of its own", image)));
+    let names = |images: &[Image]| images.iter().map(|image| image.path.file_name().map(OsStr::to_owned)).collect();
+    let [families, same]: [Vec<_>; 2] = [names(&base), names(&own)];
+    assert_eq!(families, same, "the families of the two architectures");
     let only_sm_90 = |ptx: &[u8]| String::from_utf8_lossy(ptx).lines().any(|line| line.starts_with(".target sm_90a"));
-    let newer = own.iter().filter(|image| !only_sm_90(&image.bytes));
-    jobs.extend(newer.flat_map(|image| ["sm_100", "sm_120"].map(|arch| (arch, " of sm_90", image))));
+    let everywhere = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
+    let loaded = base.iter().zip(&own).flat_map(|(base, own)| {
+        let later = if only_sm_90(&own.bytes) { base } else { own };
+        everywhere.map(|arch| match arch {
+            "sm_90" => (arch, own),
+            "sm_100" | "sm_120" => (arch, later),
+            _ => (arch, base),
+        })
+    });
+    let mut jobs: Vec<_> = loaded.collect();
     // The longest first, so that no core waits for one at the end.
-    jobs.sort_by_key(|(_, _, image)| std::cmp::Reverse(image.bytes.len()));
+    jobs.sort_by_key(|(_, image)| std::cmp::Reverse(image.bytes.len()));
     let assembled: Vec<_> = jobs
         .into_iter()
         .par_bridge()
-        .flat_map_iter(|(arch, which, image)| {
+        .flat_map_iter(|(arch, image)| {
             let target: Arch = arch.parse().expect("an architecture");
-            let usages = assemble(&ptxas, &image.path, target, std::path::Path::new("/dev/null"));
-            usages.expect("PTX that ptxas takes").into_iter().map(move |usage| (format!("{arch}{which}"), usage))
+            let entries = usages(&ptxas, &image.path, target).expect("PTX that ptxas takes");
+            entries.into_iter().map(move |usage| (arch, usage))
         })
         .collect();
-    let of_sm_90 = ["sm_90 of its own", "sm_100 of sm_90", "sm_120 of sm_90"];
-    for which in everywhere.into_iter().chain(of_sm_90) {
-        let usages: Vec<_> = assembled.iter().filter(|(name, _)| name == which).map(|(_, usage)| usage).collect();
-        assert!(usages.len() >= 240, "{which}: {} entries", usages.len());
-        for usage in usages.iter().filter(|usage| !usage.entry.starts_with("print_")) {
-            let most = if which == "sm_120 of sm_90" { spilled_on_sm_120(&usage.entry) } else { 0 };
+    for which in everywhere {
+        let entries: Vec<_> = assembled.iter().filter(|(arch, _)| *arch == which).map(|(_, usage)| usage).collect();
+        assert!(entries.len() >= 240, "{which}: {} entries", entries.len());
+        for usage in entries.iter().filter(|usage| !usage.entry.starts_with("print_")) {
+            let most = if which == "sm_120" { spilled_on_sm_120(&usage.entry) } else { 0 };
             let local = [usage.spill_stores, usage.spill_loads, usage.stack];
             assert!(local.iter().all(|bytes| *bytes <= most), "{which}: {usage:?}");
         }
@@ -283,12 +292,11 @@ fn ptx_assembles_for_every_architecture_without_spills() {
 /// The test kernels, which print floats and panic with messages, assemble too.
 #[test]
 fn the_test_kernels_assemble() {
-    use cuda_builder::{Arch, Cache, check::assemble, cuda_tools};
+    use cuda_builder::{Arch, Cache, check::usages, cuda_tools};
 
     let cache = Cache::default();
     let ptxas = cuda_tools::require("ptxas", &cache, "the PTX tests").expect("ptxas: `cargo xtask setup` fetches it");
     let base = rustwarp::ptx::find("test-kernels", None, Some("sm_75")).expect("the portable PTX").path;
-    let usages =
-        assemble(&ptxas, &base, Arch::Compute75, std::path::Path::new("/dev/null")).expect("PTX that ptxas takes");
-    assert!(usages.len() > 100);
+    let entries = usages(&ptxas, &base, Arch::Compute75).expect("PTX that ptxas takes");
+    assert!(entries.len() > 100);
 }

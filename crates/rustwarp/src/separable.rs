@@ -123,7 +123,7 @@ impl<T: Pixel, H: Handle> Plan<T, H> {
         require_block("separable", tuning, info)?;
         let (strip, shape) = if marches(frame) {
             let (size, channels) = (frame.mask_rows, best::channels_per_thread(frame.mask_rows, frame.channels));
-            strips::<T>(frame, channels, tuning, (info, best::blocks_per_sm(size, channels)))?
+            strips::<T>(frame, channels, tuning, (info, best::blocks_per_sm(size, channels, size_of::<T>())))?
         } else {
             (0, tiles::<T>(frame)?)
         };

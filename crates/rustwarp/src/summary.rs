@@ -81,7 +81,7 @@ fn config<T: Element>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<Las
             "a block has registers for at most {most} threads of this kernel, not {block}"
         )));
     }
-    let blocks_per_sm = kernel::blocks_per_sm(size_of::<T>());
+    let blocks_per_sm = kernel::blocks_per_sm(size_of::<T>(), T::DTYPE.is_float());
     let tuned = Tuned { block: kernel::BLOCK, blocks_per_sm, alone: 0 };
     LastBlock::new(info, n as u64, best::per_thread(size_of::<T>()), tuned, tuning)
 }

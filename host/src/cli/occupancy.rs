@@ -94,21 +94,32 @@ pub(super) fn run(options: &Options) -> anyhow::Result<u8> {
 
 /// The built PTX that has this entry.
 fn with_entry(entry: &str) -> anyhow::Result<Image> {
-    let images = ptx::find_families("kernels-gpu", None, None)?;
-    let start = format!(".entry {entry}(").into_bytes();
-    let has = |image: &&Image| image.bytes.windows(start.len()).any(|window| window == start);
-    if let Some(found) = images.iter().find(has) {
-        return Ok(found.clone());
+    let mut images = ptx::find_families("kernels-gpu", None, None)?;
+    // The name of an entry starts with that of its family, whose text is a small part of all.
+    let family = |image: &Image| image.path.file_stem().is_some_and(|name| entry.starts_with(&*name.to_string_lossy()));
+    images.sort_by_key(|image| !family(image));
+    let mut names = Vec::new();
+    for image in images {
+        let found = entries(&image);
+        if found.iter().any(|name| name == entry) {
+            return Ok(image);
+        }
+        names.extend(found);
     }
-    let texts: Vec<_> = images.iter().map(|image| String::from_utf8_lossy(&image.bytes)).collect();
-    let entries = texts.iter().flat_map(|text| text.split(".entry ").skip(1));
-    let mut names: Vec<&str> = entries.filter_map(|rest| rest.split_once('(')).map(|(name, _)| name.trim()).collect();
-    names.sort_unstable();
     if names.is_empty() {
         anyhow::bail!("the PTX of kernels-gpu is empty: run `cargo xtask build-ptx`");
     }
+    names.sort_unstable();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let near = names::near(entry, &names);
     Err(Error::Usage(format!("`{entry}` is neither a PTX file nor an entry of the built PTX; {near}")).into())
+}
+
+/// The names of a file's entries.
+fn entries(image: &Image) -> Vec<String> {
+    let text = String::from_utf8_lossy(&image.bytes);
+    let names = text.split(".entry ").skip(1).filter_map(|rest| rest.split_once('('));
+    names.map(|(name, _)| name.trim().to_owned()).collect()
 }
 
 /// Number of registers that ptxas counts for the entry, or for each; empty, with a note that gives the reason, if it
@@ -139,7 +150,7 @@ fn registers(
     std::fs::write(&path, &image.bytes).with_context(|| format!("cannot write {}", path.display()))?;
     let usages = match entry {
         Some(entry) => check::usage_of(ptxas, &path, arch, entry)?.into_iter().collect(),
-        None => check::assemble(ptxas, &path, arch, Path::new("/dev/null"))?,
+        None => check::usages(ptxas, &path, arch)?,
     };
     anyhow::ensure!(!usages.is_empty(), "{} lists no entry of {}", ptxas.path.display(), image.path.display());
     Ok(usages.into_iter().map(|usage| (usage.entry, usage.registers)).collect())

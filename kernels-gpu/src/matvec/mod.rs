@@ -22,8 +22,8 @@ pub mod warp_per_row;
 mod lines;
 mod output;
 
-pub use crate::matmul::A_TRANSPOSED;
 pub use crate::number::{Bf16, Entry, F16};
+pub use crate::product::A_TRANSPOSED;
 pub use lines::{ALIGNED, SHIFTED, SINGLE, STREAMED};
 
 /// How far apart the neighbours in a column and in a row of a matrix of `rows` by `columns` are stored, in elements.

@@ -2,7 +2,7 @@
 
 use super::sums::Tile;
 use super::{Factor, lines::Lines};
-use crate::matmul::tile_of_block;
+use crate::product::tile_of_block;
 use crate::tensor::mixed::Sum;
 use crate::unroll::unroll;
 use cuda_std::prelude::*;

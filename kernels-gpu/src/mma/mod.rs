@@ -32,6 +32,6 @@ mod registers;
 mod store;
 mod sums;
 
-pub use crate::matmul::{A_TRANSPOSED, B_TRANSPOSED};
+pub use crate::product::{A_TRANSPOSED, B_TRANSPOSED};
 pub use crate::tensor::mixed::{Bf16, F16, S8, Tf32};
 pub use factor::Factor;

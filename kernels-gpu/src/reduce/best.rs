@@ -43,7 +43,7 @@ pub const UNROLL: usize = 8;
 ///
 /// # Safety
 /// The block is a multiple of 32; `partials` has one element per block and is used by this launch only; `ticket` is 0.
-#[cfg_attr(feature = "ladders", kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64, F16, Bf16]))]
+#[cfg_attr(feature = "reduce", kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64, F16, Bf16]))]
 pub unsafe fn reduce_best<O: Op<<T as Entry>::Sum>, T: Entry>(
     input: &[<T as Entry>::Bits],
     partials: *mut <T as Entry>::Sum,

@@ -21,25 +21,25 @@
 use crate::reduce::collective::element_or_identity;
 
 pub mod best;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan")]
 pub mod blelloch;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan")]
 pub mod blelloch_padded;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan")]
 pub mod brent_kung;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan")]
 pub mod kogge_stone;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan")]
 pub mod look_back;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan")]
 pub mod naive;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan")]
 pub mod quadratic;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan")]
 pub mod reduce_then_scan;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan")]
 pub mod serial_per_thread;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan")]
 pub mod three_phase;
 
 mod collective;

@@ -19,7 +19,7 @@ use crate::operator::{
     chunk::{most_rows, width},
 };
 use crate::reduce::{Max, Min, Op, Sum};
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan_by_key")]
 use crate::scan::best::ring;
 use crate::scan::best::scan_runs;
 use cuda_std::kernel;
@@ -68,7 +68,7 @@ pub const fn blocks_per_sm(bytes: usize, chunks: usize) -> u32 {
 /// overlap them; `state` has [`state_words()`], all 0 before its first launch, and is used by one launch at a time and
 /// only by this kernel and [`scan_by_key_best_ring()`] in tiles of as many rows.
 #[cfg_attr(
-    feature = "ladders",
+    feature = "scan_by_key",
     kernel(
         launch_bounds(BLOCK, blocks_per_sm(size_of::<T>(), R)),
         for O in [Sum, Max, Min],
@@ -100,7 +100,7 @@ pub unsafe fn scan_by_key_best<O: Op<T>, T: Number, K: Pod + PartialEq, const R:
 /// # Safety
 /// [`ring::THREADS`] threads, [`shared()`] bytes of dynamic shared memory, and a GPU of sm_90; keys and values start on
 /// 16 bytes; the rest is as for [`scan_by_key_best()`].
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan_by_key")]
 #[kernel(
     launch_bounds(ring::THREADS, 1),
     for O in [Sum, Max, Min],
@@ -126,7 +126,7 @@ pub unsafe fn scan_by_key_best_ring<O: Op<T>, T: Number, K: Pod + PartialEq>(
 }
 
 /// Bytes of dynamic shared memory of [`scan_by_key_best_ring()`], for values and keys of these sizes.
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan_by_key")]
 pub const fn shared(value: usize, key: usize) -> u32 {
     ring::shared(tile(rows(value), value), value, key)
 }

@@ -21,9 +21,9 @@
 //! GPU Computing" (2007), for their use on GPUs.
 
 pub mod best;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan_by_key")]
 pub mod pairs;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan_by_key")]
 pub mod thread_per_run;
 
 mod keys;
@@ -32,7 +32,7 @@ mod keys;
 ///
 /// # Safety
 /// There is an element `i`.
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan_by_key")]
 #[inline(always)]
 unsafe fn is_head(keys: &[u32], i: usize) -> bool {
     // SAFETY: the caller upholds this function's contract.

@@ -15,11 +15,11 @@
 //! and segment ends together.
 
 pub mod best;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "segreduce")]
 pub mod block_per_segment;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "segreduce")]
 pub mod thread_per_segment;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "segreduce")]
 pub mod warp_per_segment;
 
 mod scan;

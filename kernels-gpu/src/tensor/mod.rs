@@ -30,7 +30,7 @@ mod problem;
 mod ring;
 mod store;
 
-pub use crate::matmul::{A_TRANSPOSED, B_TRANSPOSED};
+pub use crate::product::{A_TRANSPOSED, B_TRANSPOSED};
 
 /// Elements of the depth that share a scale, and after which sums leave the tensor cores.
 pub const PIECE: u32 = 64;

@@ -10,7 +10,7 @@ use super::panels::{LINES, ROW, Stage};
 use super::plain::plain;
 use super::sums::store;
 use super::{Bf16, DEPTH, F16, ROWS};
-use crate::matmul::tile_of_block;
+use crate::product::tile_of_block;
 use crate::tensor::mixed::{Accumulator, Multiply};
 use crate::unroll::unroll;
 use cuda_std::memory::{SharedAddress, fence_copies};

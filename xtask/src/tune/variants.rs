@@ -199,6 +199,8 @@ impl<'a> Build<'a> {
         let copy = self.work.join("sources");
         sources.write(&copy)?;
         let builder = CudaBuilder::new(copy.join("kernels-gpu")).arch(self.arch).families([self.family]);
+        // The other families would take most of the time.
+        let builder = builder.build_args(&["--no-default-features", "--features", self.family]);
         let artifacts = match builder.source_root(false).target_dir(self.work.join("target")).build_all() {
             Ok(artifacts) => artifacts,
             Err(error @ (Error::Compile { .. } | Error::Kernel { .. })) => {
@@ -218,7 +220,7 @@ impl<'a> Build<'a> {
 
     /// Which kernel spills more registers than the present one.
     fn spills(&self, ptxas: &CudaTool, ptx: &Path, present: &Path) -> Result<Option<String>> {
-        let usages = |ptx: &Path| check::assemble(ptxas, ptx, self.arch, Path::new("/dev/null"));
+        let usages = |ptx: &Path| check::usages(ptxas, ptx, self.arch);
         Ok(more_spills(&usages(ptx)?.iter().map(spilled).collect::<Vec<_>>(), &{
             usages(present)?.iter().map(spilled).collect::<Vec<_>>()
         }))

@@ -74,8 +74,5 @@ fn found(allowed: &[Lint], cache: &Cache, link: &Link<'_>, path: &Path) -> Resul
 /// What ptxas reports; nothing without ptxas, or if it does not know the architecture.
 fn assembled(cache: &Cache, arch: Arch, ptx: &Path) -> Vec<Usage> {
     let Some(ptxas) = cuda_tools::find("ptxas", cache) else { return Vec::new() };
-    let cubin = ptx.with_extension("cubin");
-    let usages = check::assemble(&ptxas, ptx, arch, &cubin).unwrap_or_default();
-    let _ = fs::remove_file(cubin);
-    usages
+    check::usages(&ptxas, ptx, arch).unwrap_or_default()
 }

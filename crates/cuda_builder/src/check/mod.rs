@@ -9,6 +9,6 @@ pub(crate) mod lints;
 mod listing;
 mod report;
 
-pub use assemble::{Usage, assemble, disassemble, usage_of};
+pub use assemble::{Usage, assemble, disassemble, usage_of, usages};
 pub use lints::{Lint, Place, Warning, lint};
 pub use report::{Function, PtxReport};

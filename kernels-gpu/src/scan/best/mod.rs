@@ -24,13 +24,13 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, kernel, thread};
 use rows::{Part, scan_chunk, scan_rows};
 
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan")]
 pub mod ring;
 
 mod ahead;
 mod rows;
 mod runs;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "scan")]
 mod stages;
 mod total;
 
@@ -82,7 +82,7 @@ static mut HAS_HEAD: [MaybeUninit<u32>; WARPS as usize] = [MaybeUninit::uninit()
 /// [`state_words()`], all 0 before its first launch, and is used by one launch at a time, of this kernel or of
 /// [`ring::scan_best_ring()`].
 #[cfg_attr(
-    feature = "ladders",
+    feature = "scan",
     kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64], for R in [1, 8])
 )]
 pub unsafe fn scan_best<O: Op<T>, T: Number, const R: usize>(

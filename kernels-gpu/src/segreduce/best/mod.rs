@@ -31,11 +31,11 @@ use cuda_std::{kernel, thread};
 use join::join;
 use split::split;
 
-#[cfg(feature = "ladders")]
+#[cfg(feature = "segreduce")]
 pub mod pieces;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "segreduce")]
 pub mod stretch;
-#[cfg(feature = "ladders")]
+#[cfg(feature = "segreduce")]
 pub mod whole;
 
 mod join;
@@ -76,7 +76,7 @@ const _: () = assert!(EACH == 4 && BLOCK >= 2 * WARP);
 /// # Safety
 /// `BLOCK` threads; `offsets` has at least one entry, ascends, and ends within `values`; `results` has one element per
 /// segment; `carries` and `keys` have one per block and are used by this launch only; `ticket` is 0.
-#[cfg_attr(feature = "ladders", kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64]))]
+#[cfg_attr(feature = "segreduce", kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64]))]
 pub unsafe fn segreduce_best<O: Op<T>, T: Number>(
     values: &[T],
     offsets: &[u64],
