@@ -58,28 +58,31 @@ pub fn bench_for(choice: Choice, family: &str, arch: Option<&str>) -> Bench {
 }
 
 /// A test for each family and each way to run it, named `FAMILY::WAY`. `lengths` are additional lengths for families of
-/// vectors; `long` is one more, in a test of its own, `FAMILY::a_long_vector`.
+/// vectors, in a test of their own, `FAMILY::more_lengths`; `long` is one more, `FAMILY::a_long_vector`.
 ///
 /// Every test opens the device anew, so that a failure cannot affect later tests.
 pub fn trials(choice: Choice, lengths: &'static [u64], long: Option<u64>) -> Vec<Trial> {
-    type Way = fn(&mut Runs<'_>, &'static Family, &[u64]);
+    type Way = fn(&mut Runs<'_>, &'static Family);
     let trial = move |family: &'static Family, name: &str, arch: Option<&'static str>, runs: Way| {
         Trial::test(format!("{}::{name}", family.name), move || {
             let bench = bench_for(choice, family.name, arch);
             let mut runs_of_it = Runs::new(&bench);
-            runs(&mut runs_of_it, family, lengths);
+            runs(&mut runs_of_it, family);
             runs_of_it.finish(family).map_err(Failed::from)
         })
     };
-    let long = |family: &'static Family| {
-        let length = long.filter(|&n| family.of_vectors && n <= family.limits.tested)?;
-        Some(Trial::test(format!("{}::a_long_vector", family.name), move || {
+    let vectors = move |family: &'static Family, name: &str, lengths: &[u64]| {
+        let tested = lengths.iter().filter(|&&n| family.of_vectors && n <= family.limits.tested);
+        let cases: Vec<_> = tested.map(|&n| Case::new(&[n])).collect();
+        let any = !cases.is_empty();
+        let test = move || {
             let bench = bench_for(choice, family.name, None);
             let mut runs = Runs::new(&bench);
-            every_type(&mut runs, family, &[Case::new(&[length])]);
-            // Not every variant solves problems of this size.
+            every_type(&mut runs, family, &cases);
+            // Not every variant solves problems of these sizes.
             runs.failures().map_err(Failed::from)
-        }))
+        };
+        any.then(|| Trial::test(format!("{}::{name}", family.name), test))
     };
     let of = |family: &'static Family| {
         let special = family.specials.then(|| trial(family, "infinities_zeros_and_nan", None, special_floats));
@@ -91,18 +94,15 @@ pub fn trials(choice: Choice, lengths: &'static [u64], long: Option<u64>) -> Vec
         ]
         .into_iter()
         .chain(special)
-        .chain(long(family))
+        .chain(vectors(family, "more_lengths", lengths))
+        .chain(vectors(family, "a_long_vector", long.as_slice()))
     };
     FAMILIES.iter().flat_map(of).collect()
 }
 
-/// The family's own cases, and for families of vectors the additional lengths, except those that take too long.
-fn every_variant(runs: &mut Runs<'_>, family: &'static Family, lengths: &[u64]) {
-    let mut cases = (family.cases)();
-    if family.of_vectors {
-        cases.extend(lengths.iter().filter(|&&n| n <= family.limits.tested).map(|&n| Case::new(&[n])));
-    }
-    every_type(runs, family, &cases);
+/// The family's own cases.
+fn every_variant(runs: &mut Runs<'_>, family: &'static Family) {
+    every_type(runs, family, &(family.cases)());
 }
 
 /// Cases in each type that they are for.
@@ -116,7 +116,7 @@ fn every_type(runs: &mut Runs<'_>, family: &'static Family, cases: &[Case]) {
 
 /// The family's own cases in its first type. On the oldest architecture kernels use their fallback for newer
 /// instructions.
-fn one_type(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
+fn one_type(runs: &mut Runs<'_>, family: &'static Family) {
     for case in (family.cases)().into_iter().filter(|case| case.is_for(family.dtypes[0])) {
         runs.case(&*runs.bench.device, family, family.dtypes[0], &case, None);
     }
@@ -124,7 +124,7 @@ fn one_type(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
 
 /// Floats that are hard to order and to add: NaN in the first and last lane of a warp and after it, both zeros,
 /// infinities, subnormals of each type, the largest of f16.
-fn special_floats(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
+fn special_floats(runs: &mut Runs<'_>, family: &'static Family) {
     let subnormals = [1e-310, 1e-39, 6e-8];
     let specials = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, 65504.0, f64::MAX, f64::MIN];
     let mut inputs: Vec<Vec<f64>> =
@@ -161,7 +161,7 @@ fn special_floats(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
 }
 
 /// Every block size that a variant's contract allows, for one size and type: the largest of the family's cases.
-fn every_block(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
+fn every_block(runs: &mut Runs<'_>, family: &'static Family) {
     let case = largest(family);
     for block in [1, 2, 32, 64, 96, 128, 256, 384, 512, 1024] {
         runs.case(&*runs.bench.device, family, family.dtypes[0], &case, Some(block));
@@ -180,7 +180,7 @@ pub fn largest(family: &Family) -> Case {
 
 /// Arrays that start 1, 2 and 3 elements after a boundary. Kernels that load several elements at once have to find the
 /// boundary.
-fn every_start(runs: &mut Runs<'_>, family: &'static Family, _: &[u64]) {
+fn every_start(runs: &mut Runs<'_>, family: &'static Family) {
     for &dtype in family.dtypes {
         for start in 1..=3 {
             let device = Shifted { device: &*runs.bench.device, shift: start * dtype.size() as u64 };
