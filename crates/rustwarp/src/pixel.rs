@@ -57,7 +57,8 @@ pub(crate) fn strips<T: Pixel>(
     tuning: Tuning,
     (info, blocks_per_sm): (&DeviceInfo, u32),
 ) -> Result<(u32, Shape)> {
-    let across = (frame.columns * channels).div_ceil(march::BLOCK * width(size_of::<T>()) as u32);
+    let across =
+        (frame.columns * channels).div_ceil(march::BLOCK * width(size_of::<T>(), frame.mask_rows as usize) as u32);
     let deep = frame.channels / channels;
     let blocks = tuning.blocks()?.unwrap_or(info.multiprocessors * blocks_per_sm);
     let strips = (blocks / across.saturating_mul(deep).max(1)).max(1);

@@ -18,17 +18,30 @@ pub trait Pixel: Instance + Copy + 'static {
     /// Taps and sums.
     type Tap: Sample;
 
+    /// `W` elements, [`width`] of this type, as they are loaded: a thread converts them when it uses them, since a
+    /// conversion right after a load would wait for it, before the loads of the next rows.
+    type Loaded<const W: usize>: Copy;
+
     /// The value of an element; exact.
     fn widen(bits: Self::Bits) -> Self::Tap;
 
     /// The element nearest to a result.
     fn narrow(value: Self::Tap) -> Self::Bits;
 
-    /// Reads `W` elements, [`width`] of this type, at once.
+    /// Reads `W` elements at once.
     ///
     /// # Safety
     /// `at` is aligned to the `W` elements, which are not written meanwhile.
-    unsafe fn load<const W: usize>(at: *const Self::Bits) -> [Self::Tap; W];
+    unsafe fn load<const W: usize>(at: *const Self::Bits) -> Self::Loaded<W>;
+
+    /// Elements whose bits are all 0.
+    fn zeros<const W: usize>() -> Self::Loaded<W>;
+
+    /// Sets one of loaded elements, which was 0.
+    fn set<const W: usize>(loaded: &mut Self::Loaded<W>, at: usize, element: Self::Bits);
+
+    /// The values of loaded elements.
+    fn values<const W: usize>(loaded: Self::Loaded<W>) -> [Self::Tap; W];
 
     /// Writes `W` elements, [`width`] of this type, at once.
     ///
@@ -37,10 +50,14 @@ pub trait Pixel: Instance + Copy + 'static {
     unsafe fn store<const W: usize>(values: &[Self::Tap; W], at: *mut Self::Bits);
 }
 
-/// Number of elements of this size that a thread reads and writes at once: 16 bytes, but at most four, since the sums
-/// of each element of a window have registers of their own.
-pub const fn width(bytes: usize) -> usize {
-    if bytes == 8 { 2 } else { 4 }
+/// Number of elements of this size that a thread reads and writes at once, for a mask of this side: 16 bytes, but at
+/// most eight for small masks and four for others, since the sums of each element have registers of their own.
+pub const fn width(bytes: usize, mask: usize) -> usize {
+    match (bytes, mask) {
+        (8, _) => 2,
+        (1 | 2, 3 | 5) => 8,
+        _ => 4,
+    }
 }
 
 macro_rules! as_they_are {
@@ -48,6 +65,7 @@ macro_rules! as_they_are {
         impl Pixel for $t {
             type Bits = $t;
             type Tap = $t;
+            type Loaded<const W: usize> = [$t; W];
 
             #[inline(always)]
             fn widen(bits: $t) -> $t {
@@ -61,6 +79,18 @@ macro_rules! as_they_are {
             unsafe fn load<const W: usize>(at: *const $t) -> [$t; W] {
                 // SAFETY: the caller upholds this function's contract.
                 unsafe { Vector::<$t, W>::load(at.cast()).0 }
+            }
+            #[inline(always)]
+            fn zeros<const W: usize>() -> [$t; W] {
+                [0.0; W]
+            }
+            #[inline(always)]
+            fn set<const W: usize>(loaded: &mut [$t; W], at: usize, element: $t) {
+                loaded[at] = element;
+            }
+            #[inline(always)]
+            fn values<const W: usize>(loaded: [$t; W]) -> [$t; W] {
+                loaded
             }
             #[inline(always)]
             unsafe fn store<const W: usize>(values: &[$t; W], at: *mut $t) {
@@ -87,6 +117,8 @@ const UNIT: f32 = 8_388_608.0;
 impl Pixel for u8 {
     type Bits = u8;
     type Tap = f32;
+    /// Four elements are the lower half.
+    type Loaded<const W: usize> = u64;
 
     /// A conversion instruction would run at a quarter of the rate of this subtraction.
     #[inline(always)]
@@ -100,32 +132,55 @@ impl Pixel for u8 {
         (value.max(0.0).min(255.0) + UNIT).to_bits() as u8
     }
     #[inline(always)]
-    unsafe fn load<const W: usize>(at: *const u8) -> [f32; W] {
+    unsafe fn load<const W: usize>(at: *const u8) -> u64 {
         // SAFETY: the caller upholds this function's contract.
-        let word = unsafe { at.cast::<u32>().read() };
+        unsafe {
+            match W {
+                4 => at.cast::<u32>().read().into(),
+                _ => at.cast::<u64>().read(),
+            }
+        }
+    }
+    #[inline(always)]
+    fn zeros<const W: usize>() -> u64 {
+        0
+    }
+    #[inline(always)]
+    fn set<const W: usize>(loaded: &mut u64, at: usize, element: u8) {
+        *loaded |= u64::from(element) << (8 * at);
+    }
+    #[inline(always)]
+    fn values<const W: usize>(bytes: u64) -> [f32; W] {
         let mut values = [0.0; W];
         let mut w = 0;
         while w < W {
-            values[w] = Self::widen((word >> (8 * w)) as u8);
+            values[w] = Self::widen((bytes >> (8 * w)) as u8);
             w += 1;
         }
         values
     }
     #[inline(always)]
     unsafe fn store<const W: usize>(values: &[f32; W], at: *mut u8) {
-        let (mut word, mut w) = (0, 0);
+        let (mut bytes, mut w) = (0, 0);
         while w < W {
-            word |= u32::from(Self::narrow(values[w])) << (8 * w);
+            Self::set::<W>(&mut bytes, w, Self::narrow(values[w]));
             w += 1;
         }
         // SAFETY: the caller upholds this function's contract.
-        unsafe { at.cast::<u32>().write(word) };
+        unsafe {
+            match W {
+                4 => at.cast::<u32>().write(bytes as u32),
+                _ => at.cast::<u64>().write(bytes),
+            }
+        }
     }
 }
 
 impl Pixel for F16 {
     type Bits = u16;
     type Tap = f32;
+    /// Four elements are the first half.
+    type Loaded<const W: usize> = [u64; 2];
 
     #[inline(always)]
     fn widen(bits: u16) -> f32 {
@@ -136,26 +191,47 @@ impl Pixel for F16 {
         pack_f16(value, 0.0) as u16
     }
     #[inline(always)]
-    unsafe fn load<const W: usize>(at: *const u16) -> [f32; W] {
+    unsafe fn load<const W: usize>(at: *const u16) -> [u64; 2] {
         // SAFETY: the caller upholds this function's contract.
-        let pairs = unsafe { at.cast::<u64>().read() };
+        unsafe {
+            match W {
+                4 => [at.cast::<u64>().read(), 0],
+                _ => Vector::load(at.cast()).0,
+            }
+        }
+    }
+    #[inline(always)]
+    fn zeros<const W: usize>() -> [u64; 2] {
+        [0; 2]
+    }
+    #[inline(always)]
+    fn set<const W: usize>(loaded: &mut [u64; 2], at: usize, element: u16) {
+        loaded[at / 4] |= u64::from(element) << (16 * (at % 4));
+    }
+    #[inline(always)]
+    fn values<const W: usize>(halves: [u64; 2]) -> [f32; W] {
         let mut values = [0.0; W];
         let mut w = 0;
         while w < W {
-            values[w] = unpack_f16((pairs >> (32 * (w / 2))) as u32)[w % 2];
+            values[w] = unpack_f16((halves[w / 4] >> (32 * (w % 4 / 2))) as u32)[w % 2];
             w += 1;
         }
         values
     }
     #[inline(always)]
     unsafe fn store<const W: usize>(values: &[f32; W], at: *mut u16) {
-        let (mut pairs, mut w) = (0, 0);
+        let (mut halves, mut w) = ([0; 2], 0);
         while w < W {
-            pairs |= u64::from(pack_f16(values[w], values[w + 1])) << (16 * w);
+            halves[w / 4] |= u64::from(pack_f16(values[w], values[w + 1])) << (16 * (w % 4));
             w += 2;
         }
         // SAFETY: the caller upholds this function's contract.
-        unsafe { at.cast::<u64>().write(pairs) };
+        unsafe {
+            match W {
+                4 => at.cast::<u64>().write(halves[0]),
+                _ => Vector(halves).store(at.cast()),
+            }
+        }
     }
 }
 
@@ -180,11 +256,22 @@ mod tests {
         let mut bytes = Aligned([7_u8, 0, 255, 128]);
         // SAFETY: four aligned bytes.
         unsafe {
-            let values = <u8 as Pixel>::load::<4>(bytes.0.as_ptr());
-            assert_eq!(values, [7.0, 0.0, 255.0, 128.0]);
+            let loaded = <u8 as Pixel>::load::<4>(bytes.0.as_ptr());
+            assert_eq!(<u8 as Pixel>::values(loaded), [7.0, 0.0, 255.0, 128.0]);
             <u8 as Pixel>::store(&[1.4, 300.0, -2.0, 9.5], bytes.0.as_mut_ptr());
         }
         assert_eq!(bytes.0, [1, 255, 0, 10]);
+        let mut bytes = Aligned([7_u8, 0, 255, 128, 1, 2, 3, 4]);
+        // SAFETY: eight aligned bytes.
+        unsafe {
+            let loaded = <u8 as Pixel>::load::<8>(bytes.0.as_ptr());
+            assert_eq!(<u8 as Pixel>::values(loaded), [7.0, 0.0, 255.0, 128.0, 1.0, 2.0, 3.0, 4.0]);
+            <u8 as Pixel>::store(&[1.4, 300.0, -2.0, 9.5, 5.0, 6.0, 7.0, 8.0], bytes.0.as_mut_ptr());
+        }
+        assert_eq!(bytes.0, [1, 255, 0, 10, 5, 6, 7, 8]);
+        let mut loaded = <u8 as Pixel>::zeros::<8>();
+        <u8 as Pixel>::set::<8>(&mut loaded, 6, 9);
+        assert_eq!(<u8 as Pixel>::values(loaded), [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 9.0, 0.0]);
         let mut doubles = Aligned([1.5, -2.5]);
         // SAFETY: two aligned doubles.
         unsafe {

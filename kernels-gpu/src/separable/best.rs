@@ -5,7 +5,7 @@
 //! many rows are loaded at once as there are registers for. [`tiled`](super::tiled) is the kernel for other sizes.
 
 use crate::conv2d::march::{GROUPS, Taps, WINDOW, march, reach};
-use crate::conv2d::{Frame, Pixel};
+use crate::conv2d::{Frame, Pixel, width};
 use crate::filter::Sample;
 use crate::number::F16;
 use crate::unroll::unroll;
@@ -13,6 +13,9 @@ use cuda_std::kernel;
 
 /// The idea in one line.
 pub const IDEA: &str = "a vector of each row per thread, marching down: rows' sums and columns' sums in registers";
+
+/// Threads per block: neighbours in a row.
+pub use crate::conv2d::march::BLOCK;
 
 /// Numbers of taps, of column and row alike, for which there is a kernel. Images must not be smaller than the mask.
 pub use crate::conv2d::best::SIZES;
@@ -26,16 +29,26 @@ pub const fn channels_per_thread(mask: u32, channels: u32) -> u32 {
     if small && (channels == 3 || channels == 4) { channels } else { 1 }
 }
 
-/// Blocks that a multiprocessor of 65536 registers runs at once. (H200, 8192 x 8192 f32 by 3 taps, of which eight fit:
-/// 156 us with five, 161 with six, 164 with eight.)
+/// Blocks that a multiprocessor of 65536 registers runs at once.
 pub const fn blocks_per_sm(mask: u32, channels: u32, bytes: usize) -> u32 {
     match (mask, channels) {
-        (3, 1) if bytes != 4 => 8,
+        (5, 2..) if bytes < 4 => 3,
+        (3 | 5, _) if bytes < 4 => 4,
+        (3, 2..) => 4,
         (3, _) | (5, 1) => 5,
+        (7, 1) if bytes == 8 => 5,
         (5, _) | (7, 1) => 4,
+        (9, 1) if bytes == 8 => 4,
         (7 | 9 | 13, _) => 3,
         _ => 2,
     }
+}
+
+/// Registers of a thread that leave room for those blocks; as many as there are for large masks of f64, of which the
+/// compiler would spill some.
+const fn registers(mask: usize, channels: usize, bytes: usize) -> u32 {
+    let all = bytes == 8 && mask > 5;
+    if all { 255 } else { 65_536 / (blocks_per_sm(mask as u32, channels as u32, bytes) * BLOCK) / 8 * 8 }
 }
 
 /// Convolves an image of `frame.rows` x `frame.columns` x `frame.channels` elements, row-major, by the outer product of
@@ -46,7 +59,8 @@ pub const fn blocks_per_sm(mask: u32, channels: u32, bytes: usize) -> u32 {
 /// `input` and `output` are images of the frame, which are at least K x K, and do not overlap; its mask is K x K.
 /// Blocks of [`march::BLOCK`](crate::conv2d::march::BLOCK) threads: along x a thread per
 /// [`width`](crate::conv2d::width) columns, along y a block per `strip` rows, along z one per channel.
-#[kernel(for P in [f32, f64, u8, F16], for K in [3, 5, 7, 9, 13, 17])]
+#[kernel(for P in [f32, f64, u8, F16], for K in [3, 5, 7, 9, 13, 17],
+    max_registers(registers(K, 1, size_of::<<P as Pixel>::Bits>())))]
 pub unsafe fn separable_best<P: Pixel, const K: usize>(
     input: &[<P as Pixel>::Bits],
     mask: [[<P as Pixel>::Tap; K]; 2],
@@ -56,9 +70,10 @@ pub unsafe fn separable_best<P: Pixel, const K: usize>(
 ) {
     // SAFETY: the caller upholds this function's contract.
     unsafe {
-        match size_of::<P::Bits>() {
-            8 => march::<P, _, K, 2, 1>(input, &Outer(mask), frame, strip, output),
-            _ => march::<P, _, K, 4, 1>(input, &Outer(mask), frame, strip, output),
+        match width(size_of::<P::Bits>(), K) {
+            2 => march::<P, _, K, 2, 1>(input, &Outer(mask), frame, strip, output),
+            4 => march::<P, _, K, 4, 1>(input, &Outer(mask), frame, strip, output),
+            _ => march::<P, _, K, 8, 1>(input, &Outer(mask), frame, strip, output),
         }
     }
 }
@@ -68,7 +83,8 @@ pub unsafe fn separable_best<P: Pixel, const K: usize>(
 /// # Safety
 /// The requirements are those of [`separable_best()`], but that the threads along x have `width` elements of a row
 /// each, and all channels are of one block along z.
-#[kernel(for P in [f32, f64, u8, F16], for K in [3, 5, 7], for C in [3, 4])]
+#[kernel(for P in [f32, f64, u8, F16], for K in [3, 5, 7], for C in [3, 4],
+    max_registers(registers(K, C, size_of::<<P as Pixel>::Bits>())))]
 pub unsafe fn separable_best_channels<P: Pixel, const K: usize, const C: usize>(
     input: &[<P as Pixel>::Bits],
     mask: [[<P as Pixel>::Tap; K]; 2],
@@ -78,9 +94,10 @@ pub unsafe fn separable_best_channels<P: Pixel, const K: usize, const C: usize>(
 ) {
     // SAFETY: the caller upholds this function's contract.
     unsafe {
-        match size_of::<P::Bits>() {
-            8 => march::<P, _, K, 2, C>(input, &Outer(mask), frame, strip, output),
-            _ => march::<P, _, K, 4, C>(input, &Outer(mask), frame, strip, output),
+        match width(size_of::<P::Bits>(), K) {
+            2 => march::<P, _, K, 2, C>(input, &Outer(mask), frame, strip, output),
+            4 => march::<P, _, K, 4, C>(input, &Outer(mask), frame, strip, output),
+            _ => march::<P, _, K, 8, C>(input, &Outer(mask), frame, strip, output),
         }
     }
 }
@@ -90,9 +107,10 @@ struct Outer<T, const K: usize>([[T; K]; 2]);
 
 impl<T: Sample, const K: usize, const W: usize, const C: usize> Taps<T, K, W, C> for Outer<T, K> {
     /// By the registers of a window, in vectors of 16 bytes.
-    const ROWS: usize = match 2 * reach(K, W, C) / W + 1 {
-        0..=3 => 4,
-        4..=7 => 2,
+    const ROWS: usize = match (2 * reach(K, W, C) / W + 1, W) {
+        (0..=3, 8) if K > 3 || C > 2 => 2,
+        (0..=3, _) => 4,
+        (4..=7, _) if K < 7 || C < 4 => 2,
         _ => 1,
     };
 

@@ -243,6 +243,10 @@ fn cases() -> Vec<Case> {
         case(&[20, 33, 3], "9", "mirror"),
         case(&[10, 9, 5], "3", "clamp"),
         case(&[10, 9, 3], "2", "zero"),
+        // Rows that start on a vector, so that the edges are loaded in vectors.
+        case(&[21, 48], "3", "zero"),
+        case(&[22, 16], "5", "clamp"),
+        case(&[18, 64, 3], "3", "mirror"),
     ]
 }
 

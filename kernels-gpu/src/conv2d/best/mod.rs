@@ -1,8 +1,9 @@
 //! The rung to use: each thread moves down the image with 16 bytes of each row, and holds everything in registers.
 //!
-//! - A thread has 16 bytes of every row of its strip, of narrow types four elements. It loads the part of each row
-//!   under the masks of its outputs once, in vectors (smaller loads where a mask reaches no further than half a
-//!   vector); its neighbours load the halo as well, from the L1 cache. It uses neither shared memory nor barriers.
+//! - A thread has 16 bytes of every row of its strip, of narrow types eight elements, or four for masks above 5 x 5. It
+//!   loads the part of each row under the masks of its outputs once, in vectors (smaller loads where a mask reaches no
+//!   further than half a vector); its neighbours load the halo as well, from the L1 cache. It uses neither shared memory
+//!   nor barriers.
 //! - A row of pixels with several channels is a row of elements, in which the elements under a mask are as many apart
 //!   as there are channels. So small masks of pictures in colour have the same vectors: [`conv2d_best_channels()`]. For
 //!   larger masks, each channel is filtered by itself, from single elements.
@@ -11,10 +12,13 @@
 //!   an element is loaded once and used for a whole column of the mask, and the sums stay in registers.
 //! - Several rows are loaded before the first is used, to keep enough loads in flight: see `rows_in_flight`.
 //! - The mask is passed by value: its taps are operands in constant memory. [`any_size`] is the kernel for other sizes.
-//! - At the border, and where rows don't start on a vector, elements are loaded singly; the rest is the same.
+//! - At the left and the right edge a thread loads vectors like all others, and then replaces the halo outside the
+//!   image in registers. All blocks run at once, so that the launch takes as long as its slowest block: as long as edges
+//!   loaded single elements, they were the slowest. That is still done where rows don't start on a vector, and where a
+//!   mask reaches further than one.
 
 use super::march::{GROUPS, Taps, WINDOW, march, reach};
-use super::{Frame, MAX_MASK, Pixel};
+use super::{Frame, MAX_MASK, Pixel, width};
 use crate::filter::Sample;
 use crate::number::F16;
 use crate::unroll::unroll;
@@ -46,25 +50,38 @@ pub const fn channels_per_thread(mask: u32, channels: u32) -> u32 {
 
 /// Blocks that a multiprocessor of 65536 registers runs at once. Strips are long enough that all blocks run at once,
 /// because a block more would run alone at the end. (H200, 4096 x 8192 f32, 5 x 5: 111 us with 672 blocks, of which 660
-/// fit, 96 us with 528. 8192 x 8192, 3 x 3, of which eight fit: f32 157 us with five, 161 with six, 164 with eight; u8
-/// 172 us with six, 143 with eight.)
+/// fit, 96 us with 528.)
 pub const fn blocks_per_sm(mask: u32, channels: u32, bytes: usize) -> u32 {
-    match mask {
-        3 | 5 if channels > 1 => 4,
-        3 if bytes != 4 => 8,
-        3 | 5 | 7 => 5,
-        9 | 13 => 4,
+    match (mask, bytes) {
+        (5, 1 | 2) if channels > 2 => 3,
+        (3 | 5, _) if channels > 1 || bytes < 4 => 4,
+        (7, 8) => 4,
+        (9 | 13, 8) => 3,
+        (17, 8) => 2,
+        (3 | 5 | 7, _) => 5,
+        (9 | 13, _) => 4,
         _ => 3,
     }
+}
+
+/// Registers of a thread that leave room for those blocks; as many as there are for large masks of f64, of which the
+/// compiler would spill some.
+const fn registers(mask: usize, channels: usize, bytes: usize) -> u32 {
+    let all = bytes == 8 && mask > 5;
+    if all { 255 } else { 65_536 / (blocks_per_sm(mask as u32, channels as u32, bytes) * BLOCK) / 8 * 8 }
 }
 
 /// Rows that a thread loads before it uses the first. Small masks are limited by memory latency; for large ones the
 /// code would exceed the instruction cache, with K * K * 4 multiply-adds per row, and windows of many channels take
 /// registers.
-const fn rows_in_flight(mask: usize, channels: usize) -> usize {
-    match (mask, channels) {
-        (3, _) | (5, 1) => 4,
-        (5 | 7 | 9, _) => 2,
+const fn rows_in_flight(mask: usize, width: usize, channels: usize) -> usize {
+    match (mask, width, channels) {
+        (5, 8, 1) => 2,
+        (5, 8, _) => 1,
+        (3, 8, 3..) => 2,
+        (5, 2, 1) => 3,
+        (3, ..) | (5, _, 1) => 4,
+        (5 | 7 | 9, ..) => 2,
         _ => 1,
     }
 }
@@ -84,7 +101,8 @@ const _: () = {
 /// `input` and `output` are images of the frame, which are at least K x K, and do not overlap; its mask is K x K.
 /// Blocks of [`march::BLOCK`](super::march::BLOCK) threads: along x a thread per [`width`](super::width) columns, along
 /// y a block per `strip` rows, along z one per channel.
-#[kernel(for P in [f32, f64, u8, F16], for K in [3, 5, 7, 9, 13, 17])]
+#[kernel(for P in [f32, f64, u8, F16], for K in [3, 5, 7, 9, 13, 17],
+    max_registers(registers(K, 1, size_of::<<P as Pixel>::Bits>())))]
 pub unsafe fn conv2d_best<P: Pixel, const K: usize>(
     input: &[<P as Pixel>::Bits],
     mask: [[<P as Pixel>::Tap; K]; K],
@@ -94,9 +112,10 @@ pub unsafe fn conv2d_best<P: Pixel, const K: usize>(
 ) {
     // SAFETY: the caller upholds this function's contract.
     unsafe {
-        match size_of::<P::Bits>() {
-            8 => march::<P, _, K, 2, 1>(input, &Whole(mask), frame, strip, output),
-            _ => march::<P, _, K, 4, 1>(input, &Whole(mask), frame, strip, output),
+        match width(size_of::<P::Bits>(), K) {
+            2 => march::<P, _, K, 2, 1>(input, &Whole(mask), frame, strip, output),
+            4 => march::<P, _, K, 4, 1>(input, &Whole(mask), frame, strip, output),
+            _ => march::<P, _, K, 8, 1>(input, &Whole(mask), frame, strip, output),
         }
     }
 }
@@ -106,7 +125,8 @@ pub unsafe fn conv2d_best<P: Pixel, const K: usize>(
 /// # Safety
 /// The requirements are those of [`conv2d_best()`], but that the threads along x have `width` elements of a row each,
 /// and all channels are of one block along z.
-#[kernel(for P in [f32, f64, u8, F16], for K in [3, 5], for C in [2, 3, 4], launch_bounds(BLOCK, 4))]
+#[kernel(for P in [f32, f64, u8, F16], for K in [3, 5], for C in [2, 3, 4],
+    max_registers(registers(K, C, size_of::<<P as Pixel>::Bits>())))]
 pub unsafe fn conv2d_best_channels<P: Pixel, const K: usize, const C: usize>(
     input: &[<P as Pixel>::Bits],
     mask: [[<P as Pixel>::Tap; K]; K],
@@ -116,9 +136,10 @@ pub unsafe fn conv2d_best_channels<P: Pixel, const K: usize, const C: usize>(
 ) {
     // SAFETY: the caller upholds this function's contract.
     unsafe {
-        match size_of::<P::Bits>() {
-            8 => march::<P, _, K, 2, C>(input, &Whole(mask), frame, strip, output),
-            _ => march::<P, _, K, 4, C>(input, &Whole(mask), frame, strip, output),
+        match width(size_of::<P::Bits>(), K) {
+            2 => march::<P, _, K, 2, C>(input, &Whole(mask), frame, strip, output),
+            4 => march::<P, _, K, 4, C>(input, &Whole(mask), frame, strip, output),
+            _ => march::<P, _, K, 8, C>(input, &Whole(mask), frame, strip, output),
         }
     }
 }
@@ -127,7 +148,7 @@ pub unsafe fn conv2d_best_channels<P: Pixel, const K: usize, const C: usize>(
 struct Whole<T, const K: usize>([[T; K]; K]);
 
 impl<T: Sample, const K: usize, const W: usize, const C: usize> Taps<T, K, W, C> for Whole<T, K> {
-    const ROWS: usize = rows_in_flight(K, C);
+    const ROWS: usize = rows_in_flight(K, W, C);
 
     #[inline(always)]
     fn add(&self, window: &[T; WINDOW], sums: &mut [[T; W]; GROUPS], u: usize) {

@@ -161,6 +161,14 @@ fn cases() -> Vec<Case> {
         case(&[5, 6, 3], "5", "mirror"),
         case(&[18, 140, 4], "3", "zero"),
         case(&[35, 36, 4], "5", "mirror"),
+        // Rows that start on a vector, so that the edges are loaded in vectors.
+        case(&[18, 8], "3", "mirror"),
+        case(&[21, 48], "3", "zero"),
+        case(&[35, 136], "3", "mirror"),
+        case(&[22, 16], "5", "clamp"),
+        case(&[20, 72], "5", "zero"),
+        case(&[18, 64, 3], "3", "mirror"),
+        case(&[17, 32, 2], "3", "zero"),
     ]
 }
 
