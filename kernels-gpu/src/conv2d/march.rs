@@ -32,7 +32,7 @@ pub trait Taps<T: Sample, const K: usize, const W: usize, const C: usize> {
     fn add(&self, window: &[T; WINDOW], sums: &mut [[T; W]; GROUPS], u: usize);
 }
 
-/// Filters an image by vectors of `W` elements, [`width`](super::width) of the type, of pixels of which `C` channels
+/// Filters an image by vectors of `W` elements, [`width`] of the type, of pixels of which `C` channels
 /// are filtered together: 1, or all.
 ///
 /// # Safety
@@ -168,8 +168,8 @@ impl<const C: usize> Place<C> {
         address.addr().is_multiple_of(width * size_of::<T>()) && whole && self.step() == 1
     }
 
-    /// The parts of rows under the masks of this thread's outputs, and whether a row counts as 0. Rows may be outside the
-    /// image, by less than the image is high; elements further away are not used.
+    /// The parts of rows under the masks of this thread's outputs, and whether a row counts as 0. Rows may be outside
+    /// the image, by less than the image is high; elements further away are not used.
     ///
     /// # Safety
     /// `input` is the image that this place was made for.

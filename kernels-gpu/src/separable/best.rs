@@ -44,10 +44,10 @@ pub const fn blocks_per_sm(mask: u32, channels: u32, bytes: usize) -> u32 {
     }
 }
 
-/// Registers of a thread that leave room for those blocks; as many as there are for large masks of f64, of which the
-/// compiler would spill some.
-const fn registers(mask: usize, channels: usize, bytes: usize) -> u32 {
-    let all = bytes == 8 && mask > 5;
+/// Registers of a thread that leave room for those blocks; as many as there are for large masks of f64 and of several
+/// channels, of which the compiler would spill some, and where that is room enough.
+pub const fn registers(mask: usize, channels: usize, bytes: usize) -> u32 {
+    let all = bytes == 8 && mask > 5 || mask == 17 || mask == 7 && channels == 4;
     if all { 255 } else { 65_536 / (blocks_per_sm(mask as u32, channels as u32, bytes) * BLOCK) / 8 * 8 }
 }
 
@@ -57,8 +57,8 @@ const fn registers(mask: usize, channels: usize, bytes: usize) -> u32 {
 ///
 /// # Safety
 /// `input` and `output` are images of the frame, which are at least K x K, and do not overlap; its mask is K x K.
-/// Blocks of [`march::BLOCK`](crate::conv2d::march::BLOCK) threads: along x a thread per
-/// [`width`](crate::conv2d::width) columns, along y a block per `strip` rows, along z one per channel.
+/// Blocks of [`BLOCK`] threads: along x a thread per
+/// [`width`] columns, along y a block per `strip` rows, along z one per channel.
 #[kernel(for P in [f32, f64, u8, F16], for K in [3, 5, 7, 9, 13, 17],
     max_registers(registers(K, 1, size_of::<<P as Pixel>::Bits>())))]
 pub unsafe fn separable_best<P: Pixel, const K: usize>(
@@ -110,7 +110,7 @@ impl<T: Sample, const K: usize, const W: usize, const C: usize> Taps<T, K, W, C>
     const ROWS: usize = match (2 * reach(K, W, C) / W + 1, W) {
         (0..=3, 8) if K > 3 || C > 2 => 2,
         (0..=3, _) => 4,
-        (4..=7, _) if K < 7 || C < 4 => 2,
+        (4..=7, _) => 2,
         _ => 1,
     };
 

@@ -1,9 +1,9 @@
 //! The rung to use: each thread moves down the image with 16 bytes of each row, and holds everything in registers.
 //!
-//! - A thread has 16 bytes of every row of its strip, of narrow types eight elements, or four for masks above 5 x 5. It
+//! - A thread has 16 bytes of every row of its strip, of narrow types eight elements, four for masks above 5 x 5. It
 //!   loads the part of each row under the masks of its outputs once, in vectors (smaller loads where a mask reaches no
-//!   further than half a vector); its neighbours load the halo as well, from the L1 cache. It uses neither shared memory
-//!   nor barriers.
+//!   further than half a vector); its neighbours load the halo as well, from the L1 cache. It uses no shared memory and
+//!   no barriers.
 //! - A row of pixels with several channels is a row of elements, in which the elements under a mask are as many apart
 //!   as there are channels. So small masks of pictures in colour have the same vectors: [`conv2d_best_channels()`]. For
 //!   larger masks, each channel is filtered by itself, from single elements.
@@ -13,7 +13,7 @@
 //! - Several rows are loaded before the first is used, to keep enough loads in flight: see `rows_in_flight`.
 //! - The mask is passed by value: its taps are operands in constant memory. [`any_size`] is the kernel for other sizes.
 //! - At the left and the right edge a thread loads vectors like all others, and then replaces the halo outside the
-//!   image in registers. All blocks run at once, so that the launch takes as long as its slowest block: as long as edges
+//!   image in registers. All blocks run at once, so that the launch takes as long as its slowest block: when edges
 //!   loaded single elements, they were the slowest. That is still done where rows don't start on a vector, and where a
 //!   mask reaches further than one.
 
@@ -66,7 +66,7 @@ pub const fn blocks_per_sm(mask: u32, channels: u32, bytes: usize) -> u32 {
 
 /// Registers of a thread that leave room for those blocks; as many as there are for large masks of f64, of which the
 /// compiler would spill some.
-const fn registers(mask: usize, channels: usize, bytes: usize) -> u32 {
+pub const fn registers(mask: usize, channels: usize, bytes: usize) -> u32 {
     let all = bytes == 8 && mask > 5;
     if all { 255 } else { 65_536 / (blocks_per_sm(mask as u32, channels as u32, bytes) * BLOCK) / 8 * 8 }
 }
@@ -99,7 +99,7 @@ const _: () = {
 ///
 /// # Safety
 /// `input` and `output` are images of the frame, which are at least K x K, and do not overlap; its mask is K x K.
-/// Blocks of [`march::BLOCK`](super::march::BLOCK) threads: along x a thread per [`width`](super::width) columns, along
+/// Blocks of [`BLOCK`] threads: along x a thread per [`width`] columns, along
 /// y a block per `strip` rows, along z one per channel.
 #[kernel(for P in [f32, f64, u8, F16], for K in [3, 5, 7, 9, 13, 17],
     max_registers(registers(K, 1, size_of::<<P as Pixel>::Bits>())))]
