@@ -1,6 +1,6 @@
 // Thrust's transform and CUB's DeviceTransform: `vecadd` adds two arrays, `access` doubles one; see peer.h.
 //
-//     nvcc -O3 -std=c++17 --extended-lambda -arch=native bench/peers/elementwise.cu -o target/peers/elementwise
+//     nvcc -O3 -std=c++17 -arch=native bench/peers/elementwise.cu -o target/peers/elementwise
 #include <cub/device/device_transform.cuh>
 #include <cuda/std/tuple>
 #include <thrust/execution_policy.h>
