@@ -192,7 +192,7 @@ impl<O: Op<T>, K: Key, T: Element, H: Handle> Plan<O, K, T, H> {
     pub fn with_ring_from(device: &H, n: usize, kind: Kind, bytes: u64) -> Result<Self> {
         let config = config::<T>(n)?;
         let state = Memory::zeros(device.clone(), config.words, "state")?;
-        // A ring scans each tile twice, and a maximum of f64 is nine instructions.
+        // A ring scans each tile twice, and makes keys of f64 twice.
         let suits = size_of::<T>() == 4 || !T::DTYPE.is_float() || TypeId::of::<O>() == TypeId::of::<Sum>();
         let large = suits && (n * size_of::<T>()) as u64 >= bytes;
         let persistent = if large { persistent(device.backend().info(), Self::SHARED, config.grid) } else { 0 };

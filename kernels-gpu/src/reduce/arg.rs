@@ -2,18 +2,29 @@
 //!
 //! - An index per element would triple the work. A thread keeps the best value so far, and the round of [`UNROLL`]
 //!   vectors that first had it; a round is reduced as in `best`, without any index.
-//! - Then the block's best value is known. Only the threads that have it, which is usually one, load their best round
-//!   again and search it for the first position of the value: if all did, those of an H200 would read 17 MB again.
-//! - The last block finds the best of the blocks' values. Of equal values the lower index wins, so that the order does
-//!   not matter.
+//! - Then the warp's best value is known. If one lane has it, which is usual, all lanes search that lane's best round
+//!   for the first position of the value, an element each; else each lane that has it searches its own.
+//! - Pairs of value and index are reduced in each block, and then in the first, which waits for the others' pairs as in
+//!   `best`. Of equal values the lower index wins, so that the order does not matter.
+//! - `f64` are compared by keys of the same order: see [`keys`](super::keys).
+//!
+//! (H200, f32 of 2^20 and 2^24, us: 8.2 and 27.8. The block's best value before the search takes two barriers more, 9.3
+//! and 32.1; a search by every thread of its own best round reads 17 MB again, 10.8 and 38.5.)
 
 use super::{
     Max, Min, Op, WARP,
     best::UNROLL,
-    collective::{block_reduce, block_reduce_by, is_last_block},
+    collective::{reduce_warps, warp_total},
+    form::{AsTheyAre, ByKeys, Faster, Form, bits, faster},
+    keys::{Keys, Largest, Smallest},
 };
 use crate::number::Number;
-use crate::operator::slots;
+use crate::operator::{
+    Operator, Pod,
+    record::{self, Records},
+    shuffle,
+};
+use core::marker::PhantomData;
 use cuda_std::{kernel, memory::Vector, thread, warp};
 
 /// Default number of threads per block; a multiple of 32, at most 1024.
@@ -22,6 +33,11 @@ pub const BLOCK: u32 = 512;
 /// The index that stands for no element.
 pub const NOWHERE: u64 = u64::MAX;
 
+/// Words of the records of a block, for elements of this size.
+pub const fn record_words(bytes: usize) -> usize {
+    record::words(bytes) + record::words(size_of::<u64>())
+}
+
 /// A value, and the lowest index at which it occurs.
 #[derive(Clone, Copy)]
 struct Arg<T> {
@@ -29,67 +45,122 @@ struct Arg<T> {
     index: u64,
 }
 
+/// A form of elements of which one is the best.
+trait Extreme<T: Number>: Form<T> {
+    /// Whether both values stand for the same number: NaN is the same as NaN, and -0 is not +0.
+    fn same(a: T, b: T) -> bool;
+    /// The best value of a warp, in every lane.
+    ///
+    /// # Safety
+    /// All 32 lanes of the warp call it together.
+    unsafe fn of_warp(value: T) -> T;
+}
+
+impl<O: Op<T>, T: Number> Extreme<T> for AsTheyAre<O> {
+    #[inline(always)]
+    fn same(a: T, b: T) -> bool {
+        a.same(b)
+    }
+    #[inline(always)]
+    unsafe fn of_warp(value: T) -> T {
+        // SAFETY: the caller upholds this function's contract.
+        unsafe { O::combine_warp(value) }
+    }
+}
+
+impl<K: Keys> Extreme<u64> for ByKeys<K> {
+    #[inline(always)]
+    fn same(a: u64, b: u64) -> bool {
+        a == b || K::is_nan(a) && K::is_nan(b)
+    }
+    #[inline(always)]
+    unsafe fn of_warp(value: u64) -> u64 {
+        // SAFETY: the caller upholds this function's contract.
+        unsafe { warp_total::<K, u64>(value) }
+    }
+}
+
 /// Writes the index of the first maximum (minimum) to `output[0]`; the first NaN counts as both.
 ///
 /// # Safety
-/// The block is a multiple of 32; `values` and `indices` have one element per block and are used by this launch only;
-/// `ticket` is 0.
+/// The block is a multiple of 32; `records` has [`record_words()`] per block, all 0 before the first launch, and is used
+/// by one launch at a time; the device has room for two blocks.
 #[kernel(for O in [Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
-pub unsafe fn reduce_arg<O: Op<T>, T: Number>(
-    input: &[T],
-    values: *mut T,
-    indices: *mut u64,
-    ticket: *mut u32,
-    output: *mut u64,
-) {
-    let (tid, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
+pub unsafe fn reduce_arg<O: Op<T>, T: Number>(input: &[T], records: *mut u64, output: *mut u64) {
+    // SAFETY: the caller upholds this function's contract; numbers with keys are `f64`.
+    unsafe {
+        let numbers = bits(input);
+        match const { (size_of::<T>(), faster::<O, T>()) } {
+            (_, Faster::ByLargest) => grid_arg::<ByKeys<Largest>, _, 2>(numbers, records, output),
+            (_, Faster::BySmallest) => grid_arg::<ByKeys<Smallest>, _, 2>(numbers, records, output),
+            (4, Faster::AsTheyAre) => grid_arg::<AsTheyAre<O>, T, 4>(input, records, output),
+            _ => grid_arg::<AsTheyAre<O>, T, 2>(input, records, output),
+        }
+    }
+}
+
+/// Writes the index of the first of the best elements, of which a vector has `W`.
+///
+/// # Safety
+/// The requirements are those of [`reduce_arg()`].
+#[inline(always)]
+unsafe fn grid_arg<F: Extreme<T>, T: Number, const W: usize>(input: &[T], records: *mut u64, output: *mut u64) {
+    let (tid, block, blocks) = (thread::thread_idx_x(), thread::block_idx_x(), thread::grid_dim_x());
     // SAFETY: every thread of the block reaches these calls, and the block consists of whole warps.
-    let arg = unsafe {
-        match size_of::<T>() {
-            4 => block_arg::<O, T, 4>(input),
-            _ => block_arg::<O, T, 2>(input),
-        }
+    let mut arg = unsafe {
+        let arg = Share::<F, T, W>::of(input).of_warp();
+        reduce_warps(arg, nothing::<F, T>(), |arg| warp_reduce::<F, T>(arg))
     };
-    if tid == 0 {
-        // SAFETY: one partial result per block.
-        unsafe {
-            let block = thread::block_idx_x() as usize;
-            values.add(block).write(arg.value);
-            indices.add(block).write(arg.index);
+    if blocks > 1 {
+        // SAFETY: the records are accessed here only.
+        let (values, indices) = unsafe {
+            let indices = records.add(blocks as usize * Records::<T>::WORDS);
+            (Records::<T>::new(records), Records::<u64>::new(indices))
+        };
+        if block > 0 {
+            if tid == 0 {
+                // SAFETY: each block has its own records.
+                unsafe {
+                    values.give(block as usize, arg.value);
+                    indices.give(block as usize, arg.index);
+                }
+            }
+            return;
         }
+        if tid > 0 {
+            arg = nothing::<F, T>();
+        }
+        let mut i = if tid == 0 { thread::block_dim_x() } else { tid };
+        while i < blocks {
+            // SAFETY: this block waits for the others, none of which waits.
+            let other = unsafe { Arg { value: values.take(i as usize), index: indices.take(i as usize) } };
+            arg = better::<F, T>(arg, other);
+            i += thread::block_dim_x();
+        }
+        thread::sync_threads(); // separates the two uses of the shared memory in `reduce_warps`
+        // SAFETY: the whole block reaches these calls.
+        arg = unsafe {
+            let arg = warp_reduce::<F, T>(arg);
+            reduce_warps(arg, nothing::<F, T>(), |arg| warp_reduce::<F, T>(arg))
+        };
     }
-    // Its barrier also separates the two uses of the shared memory in `block_reduce_by`.
-    // SAFETY: the caller upholds this function's contract.
-    if !unsafe { is_last_block(ticket) } {
-        return;
-    }
-    let mut arg = nothing::<O, T>();
-    let mut i = tid as usize;
-    while i < blocks as usize {
-        // SAFETY: all blocks have written their results, which are not written again.
-        let other = unsafe { Arg { value: values.add(i).read(), index: indices.add(i).read() } };
-        arg = better::<O, T>(arg, other);
-        i += thread::block_dim_x() as usize;
-    }
-    // SAFETY: the whole block reaches this call: all its threads got the same answer from the barrier.
-    let arg = unsafe { block_reduce_by(arg, nothing::<O, T>(), |arg| warp_reduce::<O, T>(arg)) };
     if tid == 0 {
-        // SAFETY: only the last block reaches this point.
+        // SAFETY: only the first block reaches this point.
         unsafe { output.write(arg.index) };
     }
 }
 
 /// The identity: combined with any other pair it gives that pair.
 #[inline(always)]
-fn nothing<O: Op<T>, T: Number>() -> Arg<T> {
-    Arg { value: O::identity(), index: NOWHERE }
+fn nothing<F: Form<T>, T: Pod>() -> Arg<T> {
+    Arg { value: F::Operator::identity(), index: NOWHERE }
 }
 
 /// The pair with the better value; of equal values, the pair with the lower index.
 #[inline(always)]
-fn better<O: Op<T>, T: Number>(a: Arg<T>, b: Arg<T>) -> Arg<T> {
-    let value = O::combine(a.value, b.value);
-    let (a_has_it, b_has_it) = (a.value.same(value), b.value.same(value));
+fn better<F: Extreme<T>, T: Number>(a: Arg<T>, b: Arg<T>) -> Arg<T> {
+    let value = F::Operator::combine(a.value, b.value);
+    let (a_has_it, b_has_it) = (F::same(a.value, value), F::same(b.value, value));
     let index = match (a_has_it, b_has_it) {
         (true, true) => a.index.min(b.index),
         (true, false) => a.index,
@@ -98,34 +169,29 @@ fn better<O: Op<T>, T: Number>(a: Arg<T>, b: Arg<T>) -> Arg<T> {
     Arg { value, index }
 }
 
-/// The block's best element, in thread 0.
+/// The best pair of a warp, in every lane.
 ///
 /// # Safety
-/// All threads of the block call it together, and the block is a multiple of 32 threads.
+/// All 32 lanes of the warp call it together.
 #[inline(always)]
-unsafe fn block_arg<O: Op<T>, T: Number, const W: usize>(input: &[T]) -> Arg<T> {
-    let share = Share::<T, W>::of::<O>(input);
-    // SAFETY: the caller upholds this function's contract.
-    let value = unsafe { block_reduce::<O, T>(share.best) };
-    let of_block = slots::of_warps::<T>();
-    // The first warp has read the slots of all warps when its first thread has the value.
-    if thread::thread_idx_x() == 0 {
-        // SAFETY: the first slot.
-        unsafe { of_block.write(value) };
+unsafe fn warp_reduce<F: Extreme<T>, T: Number>(arg: Arg<T>) -> Arg<T> {
+    // SAFETY: the caller upholds this function's contract; all lanes take the same branch.
+    unsafe {
+        let value = F::of_warp(arg.value);
+        let has_it = F::same(arg.value, value);
+        let lanes = warp::ballot(warp::ALL, has_it);
+        let index = if lanes.is_power_of_two() {
+            shuffle::idx(arg.index, lanes.trailing_zeros())
+        } else {
+            Min::combine_warp(if has_it { arg.index } else { NOWHERE })
+        };
+        Arg { value, index }
     }
-    thread::sync_threads();
-    // SAFETY: written before the barrier.
-    let value = unsafe { of_block.read() };
-    thread::sync_threads(); // all have read it, and the slots are used again
-    let index = if share.best.same(value) { share.find(value) } else { NOWHERE };
-    // SAFETY: the caller upholds this function's contract.
-    let index = unsafe { block_reduce::<Min, u64>(index) };
-    Arg { value, index }
 }
 
 /// The elements of a thread: vectors `me`, `me + threads`, …, and at most one before the first vector and one after the
 /// last.
-struct Share<'a, T, const W: usize> {
+struct Share<'a, F, T, const W: usize> {
     input: &'a [T],
     me: usize,
     threads: usize,
@@ -134,43 +200,48 @@ struct Share<'a, T, const W: usize> {
     best: T,
     /// The first vector of the first round that has the best value of all vectors.
     round: usize,
+    form: PhantomData<F>,
 }
 
-impl<'a, T: Number, const W: usize> Share<'a, T, W> {
+impl<'a, F: Extreme<T>, T: Number, const W: usize> Share<'a, F, T, W> {
     #[inline(always)]
-    fn of<O: Op<T>>(input: &'a [T]) -> Self {
+    fn of(input: &'a [T]) -> Self {
         let (me, threads) = (thread::global_index(), thread::grid_stride());
         let (head, vectors) = Vector::<T, W>::parts(input.as_ptr(), input.len());
-        let mut share = Self { input, me, threads, head, vectors, best: O::identity(), round: me };
+        let best = F::Operator::identity();
+        let mut share = Self { input, me, threads, head, vectors, best, round: me, form: PhantomData };
         let mut i = me;
         while i + (UNROLL - 1) * threads < vectors {
-            share.add::<O>(i, core::array::from_fn(|k| share.load(i + k * threads)));
+            share.add(i, core::array::from_fn(|k| share.load(i + k * threads)));
             i += UNROLL * threads;
         }
         if i < vectors {
             // Past the end the last vector is used again, which cannot improve the result.
-            share.add::<O>(i, core::array::from_fn(|k| share.load((i + k * threads).min(vectors - 1))));
+            share.add(i, core::array::from_fn(|k| share.load((i + k * threads).min(vectors - 1))));
         }
         for at in share.singles() {
             if at < input.len() {
                 // SAFETY: an element.
-                share.best = O::combine(share.best, unsafe { *input.get_unchecked(at) });
+                share.best = F::Operator::combine(share.best, F::value(unsafe { *input.get_unchecked(at) }));
             }
         }
         share
     }
 
+    /// The values of vector `i`.
     #[inline(always)]
-    fn load(&self, i: usize) -> Vector<T, W> {
+    fn load(&self, i: usize) -> [T; W] {
         // SAFETY: after `head` elements the input is on a 16-byte boundary; `i` is one of the vectors.
-        unsafe { Vector::<T, W>::load(self.input.as_ptr().add(self.head).cast::<Vector<T, W>>().add(i)) }
+        let Vector(elements) =
+            unsafe { Vector::<T, W>::load(self.input.as_ptr().add(self.head).cast::<Vector<T, W>>().add(i)) };
+        elements.map(F::value)
     }
 
     /// Takes account of the round whose first vector is `i`.
     #[inline(always)]
-    fn add<O: Op<T>>(&mut self, i: usize, round: [Vector<T, W>; UNROLL]) {
-        let value = O::combine(self.best, tree::<O, T, W>(round));
-        if !value.same(self.best) {
+    fn add(&mut self, i: usize, round: [[T; W]; UNROLL]) {
+        let value = F::Operator::combine(self.best, tree::<F::Operator, T, W>(round));
+        if !F::same(value, self.best) {
             (self.best, self.round) = (value, i);
         }
     }
@@ -182,17 +253,40 @@ impl<'a, T: Number, const W: usize> Share<'a, T, W> {
         [if self.me < self.head { self.me } else { usize::MAX }, tail]
     }
 
-    /// The first position of the value, which is the thread's best one; [`NOWHERE`] without elements.
+    /// The warp's best element, in every lane.
+    ///
+    /// # Safety
+    /// All 32 lanes of the warp call it together.
+    #[inline(always)]
+    unsafe fn of_warp(self) -> Arg<T> {
+        // SAFETY: the caller upholds this function's contract; all lanes take the same branch.
+        unsafe {
+            let value = F::of_warp(self.best);
+            let has_it = F::same(self.best, value);
+            let lanes = warp::ballot(warp::ALL, has_it);
+            let index = if lanes.is_power_of_two() {
+                self.find_together(lanes.trailing_zeros(), value)
+            } else {
+                Min::combine_warp(if has_it { self.find(value) } else { NOWHERE })
+            };
+            Arg { value, index }
+        }
+    }
+
+    /// Whether there is an element at this place, and it has this value.
+    #[inline(always)]
+    fn is_at(&self, at: usize, value: T) -> bool {
+        // SAFETY: an element.
+        at < self.input.len() && F::same(F::value(unsafe { *self.input.get_unchecked(at) }), value)
+    }
+
+    /// The first position of the value, which is this thread's best one; [`NOWHERE`] without elements.
     #[inline(always)]
     fn find(&self, value: T) -> u64 {
         let mut index = NOWHERE;
         let [before, after] = self.singles();
-        let is_at = |at: usize| {
-            // SAFETY: an element.
-            at < self.input.len() && unsafe { *self.input.get_unchecked(at) }.same(value)
-        };
         // The search runs from back to front, so that the first position is kept.
-        if is_at(after) {
+        if self.is_at(after, value) {
             index = after as u64;
         }
         let mut k = UNROLL;
@@ -200,62 +294,70 @@ impl<'a, T: Number, const W: usize> Share<'a, T, W> {
             k -= 1;
             let i = self.round + k * self.threads;
             if i < self.vectors {
-                let Vector(values) = self.load(i);
+                let values = self.load(i);
                 let mut w = W;
                 while w > 0 {
                     w -= 1;
-                    if values[w].same(value) {
+                    if F::same(values[w], value) {
                         index = (self.head + i * W + w) as u64;
                     }
                 }
             }
         }
-        if is_at(before) { before as u64 } else { index }
+        if self.is_at(before, value) { before as u64 } else { index }
+    }
+
+    /// The first position of the value, which is this lane's best one: a lane of the warp for each element of the best
+    /// round. [`NOWHERE`] without elements.
+    ///
+    /// # Safety
+    /// All 32 lanes of the warp call it together.
+    #[inline(always)]
+    unsafe fn find_together(&self, owner: u32, value: T) -> u64 {
+        const { assert!(UNROLL * W <= WARP as usize, "a lane for each element of a round") };
+        let lane = warp::lane_id() as usize;
+        // SAFETY: the caller upholds this function's contract.
+        let [round, me] = unsafe { shuffle::idx([self.round, self.me], owner) };
+        let [before, after] = Self { me, ..*self }.singles();
+        let i = round + lane / W * self.threads;
+        let at = if lane < UNROLL * W && i < self.vectors { self.head + i * W + lane % W } else { usize::MAX };
+        // SAFETY: the caller upholds this function's contract.
+        let lanes = unsafe { warp::ballot(warp::ALL, self.is_at(at, value)) };
+        // SAFETY: the caller upholds this function's contract.
+        let in_round = unsafe { shuffle::idx(at, lanes.trailing_zeros()) };
+        if self.is_at(before, value) {
+            before as u64
+        } else if lanes != 0 {
+            in_round as u64
+        } else if self.is_at(after, value) {
+            after as u64
+        } else {
+            NOWHERE
+        }
     }
 }
 
 /// The best value of a round.
 #[inline(always)]
-fn tree<O: Op<T>, T: Number, const W: usize>(mut round: [Vector<T, W>; UNROLL]) -> T {
+fn tree<O: Operator<T>, T: Pod, const W: usize>(mut round: [[T; W]; UNROLL]) -> T {
     let mut half = UNROLL / 2;
     while half > 0 {
         let mut k = 0;
         while k < half {
             let mut w = 0;
             while w < W {
-                round[k].0[w] = O::combine(round[k].0[w], round[k + half].0[w]);
+                round[k][w] = O::combine(round[k][w], round[k + half][w]);
                 w += 1;
             }
             k += 1;
         }
         half /= 2;
     }
-    let mut value = round[0].0[0];
+    let mut value = round[0][0];
     let mut w = 1;
     while w < W {
-        value = O::combine(value, round[0].0[w]);
+        value = O::combine(value, round[0][w]);
         w += 1;
     }
     value
-}
-
-/// The best pair of a warp, in lane 0.
-///
-/// # Safety
-/// All 32 lanes of the warp call it together.
-#[inline(always)]
-unsafe fn warp_reduce<O: Op<T>, T: Number>(mut arg: Arg<T>) -> Arg<T> {
-    let mut delta = WARP / 2;
-    while delta > 0 {
-        // SAFETY: by contract all lanes named by the mask reach this call.
-        let other = unsafe {
-            Arg {
-                value: warp::shuffle_down(warp::ALL, arg.value, delta),
-                index: warp::shuffle_down(warp::ALL, arg.index, delta),
-            }
-        };
-        arg = better::<O, T>(arg, other);
-        delta /= 2;
-    }
-    arg
 }

@@ -23,6 +23,9 @@ pub trait Keys: Operator<u64> {
     fn number(key: u64) -> f64 {
         f64::from_bits(flip(key.cast_signed().wrapping_add(Self::BEGIN)).cast_unsigned())
     }
+
+    /// Whether a key is that of a NaN.
+    fn is_nan(key: u64) -> bool;
 }
 
 /// Inverts the bits below the sign if that is set, which gives floats the order of integers; and undoes that.
@@ -51,6 +54,11 @@ impl Operator<u64> for Largest {
 impl Keys for Largest {
     /// At negative infinity. What lies below it, NaN with a sign, is above all others.
     const BEGIN: i64 = flip(f64::NEG_INFINITY.to_bits().cast_signed());
+
+    #[inline(always)]
+    fn is_nan(key: u64) -> bool {
+        key > Self::key(f64::INFINITY)
+    }
 }
 
 /// The minimum.
@@ -73,6 +81,11 @@ impl Operator<u64> for Smallest {
 impl Keys for Smallest {
     /// Above infinity. What lies there, NaN without a sign, is below all others, and NaN with a sign follows it.
     const BEGIN: i64 = flip(f64::INFINITY.to_bits().cast_signed()) + 1;
+
+    #[inline(always)]
+    fn is_nan(key: u64) -> bool {
+        key < Self::key(f64::NEG_INFINITY)
+    }
 }
 
 #[cfg(test)]
@@ -88,12 +101,16 @@ mod tests {
         for keys in [maxima, minima] {
             assert!(keys.is_sorted() && keys.windows(2).all(|pair| pair[0] < pair[1]));
         }
+        for x in ascending.into_iter().chain([f64::INFINITY]) {
+            assert!(!Largest::is_nan(Largest::key(x)) && !Smallest::is_nan(Smallest::key(x)), "{x}");
+        }
         for (x, (max, min)) in ascending.into_iter().zip(maxima.into_iter().zip(minima)) {
             assert_eq!((Largest::number(max).to_bits(), Smallest::number(min).to_bits()), (x.to_bits(), x.to_bits()));
         }
         // Those next to the infinities, and those with all bits.
         for bits in [0x7ff0_0000_0000_0001, i64::MAX.cast_unsigned(), 0xfff0_0000_0000_0001, u64::MAX] {
             let nan = f64::from_bits(bits);
+            assert!(Largest::is_nan(Largest::key(nan)) && Smallest::is_nan(Smallest::key(nan)), "{bits:x}");
             for x in ascending.into_iter().chain([f64::INFINITY]) {
                 assert!(Largest::number(Largest::combine(Largest::key(nan), Largest::key(x))).is_nan(), "{bits:x} {x}");
                 assert!(

@@ -115,7 +115,8 @@ pub mod warp_intrinsic;
 pub mod warp_shuffle;
 
 pub(crate) mod collective;
-mod keys;
+pub(crate) mod form;
+pub(crate) mod keys;
 
 /// An operation of the ladders: an operator that commutes and has a name, and that warps and memory have instructions
 /// for.

@@ -18,10 +18,11 @@ use crate::operator::{
     Operator, Pod,
     chunk::{most_rows, width},
 };
+use crate::reduce::form::AsTheyAre;
 use crate::reduce::{Max, Min, Op, Sum};
 #[cfg(feature = "scan_by_key")]
 use crate::scan::best::ring;
-use crate::scan::best::scan_runs;
+use crate::scan::best::{scan_numbers, scan_runs};
 use cuda_std::kernel;
 
 pub use crate::scan::best::{BLOCK, state_words, tile};
@@ -47,7 +48,7 @@ pub const SMALL: u64 = 1 << 19;
 
 /// Bytes of values from which persistent blocks are faster, but for maxima and minima of f64. (H200, us for a block for
 /// each tile and for persistent ones: f32 of 32 MiB 39.3 and 41.2, of 64 MiB 68.3 and 68.2, of 256 MiB 238 and 230; f64
-/// of 32 MiB 36.6 and 37.2, of 64 MiB 63.6 and 58.7; maxima of f64 of 512 MiB 701 and 1036.)
+/// of 32 MiB 36.6 and 37.2, of 64 MiB 63.6 and 58.7; maxima of f64 of 512 MiB 475 and 488.)
 pub const LARGE: u64 = 64 << 20;
 
 /// Blocks that share a multiprocessor of compute capability 9.0: three, or two if a thread has more than fits registers
@@ -87,9 +88,9 @@ pub unsafe fn scan_by_key_best<O: Op<T>, T: Number, K: Pod + PartialEq, const R:
     // SAFETY: the caller upholds this function's contract.
     unsafe {
         if const { R == MANY && rows(size_of::<T>()) == 8 } {
-            scan_runs::<O, T, _, 8>(Keys(keys), values, exclusive, state, output);
+            scan_numbers::<O, T, _, 8>(Keys(keys), values, exclusive, state, output);
         } else {
-            scan_runs::<O, T, _, R>(Keys(keys), values, exclusive, state, output);
+            scan_numbers::<O, T, _, R>(Keys(keys), values, exclusive, state, output);
         }
     }
 }
@@ -118,9 +119,9 @@ pub unsafe fn scan_by_key_best_ring<O: Op<T>, T: Number, K: Pod + PartialEq>(
     // SAFETY: the caller upholds this function's contract.
     unsafe {
         if const { rows(size_of::<T>()) == 8 } {
-            ring::scan_runs::<O, T, _, 8>(Keys(keys), values, exclusive, state, output, tiles);
+            ring::scan_numbers::<O, T, _, 8>(Keys(keys), values, exclusive, state, output, tiles);
         } else {
-            ring::scan_runs::<O, T, _, MANY>(Keys(keys), values, exclusive, state, output, tiles);
+            ring::scan_numbers::<O, T, _, MANY>(Keys(keys), values, exclusive, state, output, tiles);
         }
     }
 }
@@ -154,9 +155,9 @@ pub unsafe fn any_scan_by_key<O: Operator<T>, K: Pod + PartialEq, T: Pod>(
     // SAFETY: the caller upholds this function's contract.
     unsafe {
         match const { any_rows(size_of::<T>()) } {
-            4 => scan_runs::<O, T, _, 4>(Keys(keys), values, exclusive, state, output),
-            2 => scan_runs::<O, T, _, 2>(Keys(keys), values, exclusive, state, output),
-            _ => scan_runs::<O, T, _, 1>(Keys(keys), values, exclusive, state, output),
+            4 => scan_runs::<AsTheyAre<O>, T, _, 4>(Keys(keys), values, exclusive, state, output),
+            2 => scan_runs::<AsTheyAre<O>, T, _, 2>(Keys(keys), values, exclusive, state, output),
+            _ => scan_runs::<AsTheyAre<O>, T, _, 1>(Keys(keys), values, exclusive, state, output),
         }
     }
 }

@@ -18,11 +18,12 @@ use crate::operator::{
     chunk::{Chunk, fits, most_rows, width, with_width},
     slots,
 };
+use crate::reduce::form::{AsTheyAre, ByKeys, Faster, Form, bits, faster};
+use crate::reduce::keys::{Largest, Smallest};
 use crate::reduce::{Max, Min, Op, Sum, WARP};
 use crate::unroll::unroll;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, kernel, thread};
-use rows::{Part, scan_chunk, scan_rows};
 
 #[cfg(feature = "scan")]
 pub mod ring;
@@ -35,6 +36,8 @@ mod stages;
 mod total;
 
 pub use ahead::{GROUP, state_words};
+pub(crate) use rows::pitch;
+use rows::{Part, scan_chunk, scan_rows};
 use runs::of_row;
 pub(crate) use runs::{OneRun, Runs};
 use total::Total;
@@ -92,7 +95,7 @@ pub unsafe fn scan_best<O: Op<T>, T: Number, const R: usize>(
     output: *mut T,
 ) {
     // SAFETY: the caller upholds this function's contract.
-    unsafe { scan_runs::<O, T, _, R>(OneRun, input, exclusive, state, output) }
+    unsafe { scan_numbers::<O, T, _, R>(OneRun, input, exclusive, state, output) }
 }
 
 /// Rows of a tile of values of this size, for operators and values of other crates: fewer for large values, which take
@@ -111,10 +114,33 @@ pub unsafe fn any_scan<O: Operator<T>, T: Pod>(input: &[T], exclusive: u32, stat
     // SAFETY: the caller upholds this function's contract.
     unsafe {
         match const { any_rows(size_of::<T>()) } {
-            8 => scan_runs::<O, T, _, 8>(OneRun, input, exclusive, state, output),
-            4 => scan_runs::<O, T, _, 4>(OneRun, input, exclusive, state, output),
-            2 => scan_runs::<O, T, _, 2>(OneRun, input, exclusive, state, output),
-            _ => scan_runs::<O, T, _, 1>(OneRun, input, exclusive, state, output),
+            8 => scan_runs::<AsTheyAre<O>, T, _, 8>(OneRun, input, exclusive, state, output),
+            4 => scan_runs::<AsTheyAre<O>, T, _, 4>(OneRun, input, exclusive, state, output),
+            2 => scan_runs::<AsTheyAre<O>, T, _, 2>(OneRun, input, exclusive, state, output),
+            _ => scan_runs::<AsTheyAre<O>, T, _, 1>(OneRun, input, exclusive, state, output),
+        }
+    }
+}
+
+/// Scans each run of numbers, in tiles of `R` rows.
+///
+/// # Safety
+/// The requirements are those of [`scan_best()`]; the runs are those of as many elements.
+#[inline(always)]
+pub(crate) unsafe fn scan_numbers<O: Op<T>, T: Number, X: Runs, const R: usize>(
+    runs: X,
+    input: &[T],
+    exclusive: u32,
+    state: *mut u64,
+    output: *mut T,
+) {
+    // SAFETY: the caller upholds this function's contract; numbers with keys are `f64`.
+    unsafe {
+        let (numbers, places) = (bits(input), output.cast());
+        match const { faster::<O, T>() } {
+            Faster::ByLargest => scan_runs::<ByKeys<Largest>, _, X, R>(runs, numbers, exclusive, state, places),
+            Faster::BySmallest => scan_runs::<ByKeys<Smallest>, _, X, R>(runs, numbers, exclusive, state, places),
+            Faster::AsTheyAre => scan_runs::<AsTheyAre<O>, T, X, R>(runs, input, exclusive, state, output),
         }
     }
 }
@@ -122,9 +148,9 @@ pub unsafe fn any_scan<O: Operator<T>, T: Pod>(input: &[T], exclusive: u32, stat
 /// Scans each run of the input, in tiles of `R` rows.
 ///
 /// # Safety
-/// The requirements are those of [`scan_best()`]; the runs are those of as many elements.
+/// The requirements are those of [`scan_numbers()`].
 #[inline(always)]
-pub(crate) unsafe fn scan_runs<O: Operator<T>, T: Pod, X: Runs, const R: usize>(
+pub(crate) unsafe fn scan_runs<F: Form<T>, T: Pod, X: Runs, const R: usize>(
     runs: X,
     input: &[T],
     exclusive: u32,
@@ -132,7 +158,7 @@ pub(crate) unsafe fn scan_runs<O: Operator<T>, T: Pod, X: Runs, const R: usize>(
     output: *mut T,
 ) {
     // SAFETY: the caller upholds this function's contract.
-    with_width!(size_of::<T>(), W => unsafe { scan_tile::<O, T, X, W, R>(runs, input, exclusive, state, output) });
+    with_width!(size_of::<T>(), W => unsafe { scan_tile::<F, T, X, W, R>(runs, input, exclusive, state, output) });
 }
 
 /// Scans one tile of elements of which `W` are a chunk.
@@ -140,7 +166,7 @@ pub(crate) unsafe fn scan_runs<O: Operator<T>, T: Pod, X: Runs, const R: usize>(
 /// # Safety
 /// The requirements are those of [`scan_runs()`].
 #[inline(always)]
-unsafe fn scan_tile<O: Operator<T>, T: Pod, X: Runs, const W: usize, const R: usize>(
+unsafe fn scan_tile<F: Form<T>, T: Pod, X: Runs, const W: usize, const R: usize>(
     runs: X,
     input: &[T],
     exclusive: u32,
@@ -159,25 +185,25 @@ unsafe fn scan_tile<O: Operator<T>, T: Pod, X: Runs, const W: usize, const R: us
     let first = first_of_tile + (warp as usize * R * WARP as usize + lane as usize) * W;
     let chunks = if inside && input.as_ptr().addr().is_multiple_of(16) {
         // SAFETY: the tile lies inside the input, on a 16-byte boundary.
-        unsafe { load::<T, W, R>(input, first) }
+        unsafe { load::<F, T, W, R>(input, first) }
     } else {
-        load_singly::<O, T, W, R>(input, first)
+        load_singly::<F, T, W, R>(input, first)
     };
 
     // SAFETY: all lanes of each warp reach these calls.
     let (heads, part) = unsafe {
         let heads = runs.heads::<W, R>(first - lane as usize * W, inside && runs.in_chunks::<W>());
-        (heads, scan_rows::<O, T, X, W, R>(&chunks, heads))
+        (heads, scan_rows::<F::Operator, T, X, W, R>(&chunks, heads))
     };
     let Part { mut before, open, total, has_head } = part;
     // SAFETY: the whole block reaches this call, once.
-    let (warps, block) = unsafe { scan_warps::<O, T, X>(total, has_head) };
+    let (warps, block) = unsafe { scan_warps::<F::Operator, T, X>(total, has_head) };
     let mut carry = warps.total;
     if tiles > 1 {
         let slot = before_tile_slot::<T>();
         if warp == 0 {
             // SAFETY: the whole of warp 0 reaches this call; tiles before this one belong to blocks that run.
-            let before_tile = unsafe { ahead::prefix::<O, T, X>(state, tiles, number, launch, block) };
+            let before_tile = unsafe { ahead::prefix::<F::Operator, T, X>(state, tiles, number, launch, block) };
             if lane == 0 {
                 // SAFETY: one thread writes the shared slot.
                 unsafe { slot.write(before_tile) };
@@ -185,12 +211,12 @@ unsafe fn scan_tile<O: Operator<T>, T: Pod, X: Runs, const W: usize, const R: us
         }
         thread::sync_threads(); // separates the write of the sum before the tile from the block's reads
         // SAFETY: the slot was written before the barrier.
-        carry = Total::open(unsafe { slot.read() }).then::<O, X>(warps).total;
+        carry = Total::open(unsafe { slot.read() }).then::<F::Operator, X>(warps).total;
     }
 
     // This is unrolled by a macro: a loop that the optimiser keeps would place the arrays in local memory.
     unroll!(row < R => {
-        let whole = O::combine(carry, before[row]);
+        let whole = F::Operator::combine(carry, before[row]);
         before[row] = if open >> row & 1 != 0 { whole } else { before[row] };
     });
     if inside && output.addr().is_multiple_of(16) {
@@ -198,13 +224,13 @@ unsafe fn scan_tile<O: Operator<T>, T: Pod, X: Runs, const W: usize, const R: us
             let at = first + row * pitch::<W>();
             // SAFETY: the tile lies inside the output, on a 16-byte boundary, and each chunk belongs to one thread.
             unsafe {
-                let chunk = scan_chunk::<O, T, W>(chunks[row], of_row::<W>(heads, row), before[row], exclusive);
+                let chunk = scan_chunk::<F, T, W>(chunks[row], of_row::<W>(heads, row), before[row], exclusive);
                 Chunk(chunk).store(output.add(at).cast());
             }
         });
     } else {
         unroll!(row < R => {
-            let chunk = scan_chunk::<O, T, W>(chunks[row], of_row::<W>(heads, row), before[row], exclusive);
+            let chunk = scan_chunk::<F, T, W>(chunks[row], of_row::<W>(heads, row), before[row], exclusive);
             unroll!(k < W => {
                 let at = first + row * pitch::<W>() + k;
                 if at < input.len() {
@@ -221,12 +247,6 @@ unsafe fn scan_tile<O: Operator<T>, T: Pod, X: Runs, const W: usize, const R: us
 fn before_tile_slot<T: Pod>() -> *mut T {
     const { assert!(WARPS < WARP) };
     slots::of_warps::<T>().wrapping_add(WARPS as usize)
-}
-
-/// Elements of a row.
-#[inline(always)]
-pub(crate) const fn pitch<const W: usize>() -> usize {
-    WARP as usize * W
 }
 
 /// Draws a ticket for the block. Returns the number of its tile and that of the launch, which is not 0 in the first
@@ -253,19 +273,22 @@ unsafe fn ticket(state: *mut u64, tiles: u32) -> (u32, u32) {
 /// # Safety
 /// The chunks lie inside the input, on a 16-byte boundary.
 #[inline(always)]
-unsafe fn load<T: Pod, const W: usize, const R: usize>(input: &[T], first: usize) -> [[T; W]; R] {
+unsafe fn load<F: Form<T>, T: Pod, const W: usize, const R: usize>(input: &[T], first: usize) -> [[T; W]; R] {
     core::array::from_fn(|row| {
         // SAFETY: the caller upholds this function's contract.
-        let Chunk(values) = unsafe { Chunk::load(input.as_ptr().add(first + row * pitch::<W>()).cast()) };
-        values
+        let Chunk(elements) = unsafe { Chunk::load(input.as_ptr().add(first + row * pitch::<W>()).cast()) };
+        elements.map(F::value)
     })
 }
 
 /// Loads elements one by one, with the identity past the end.
 #[inline(always)]
-fn load_singly<O: Operator<T>, T: Pod, const W: usize, const R: usize>(input: &[T], first: usize) -> [[T; W]; R] {
+fn load_singly<F: Form<T>, T: Pod, const W: usize, const R: usize>(input: &[T], first: usize) -> [[T; W]; R] {
     core::array::from_fn(|row| {
-        core::array::from_fn(|k| super::element_or_identity::<O, T>(input, first + row * pitch::<W>() + k))
+        core::array::from_fn(|k| match input.get(first + row * pitch::<W>() + k) {
+            Some(&element) => F::value(element),
+            None => F::Operator::identity(),
+        })
     })
 }
 

@@ -17,16 +17,20 @@
 //! Source: the steps are those of NVIDIA's scan with look-ahead (CCCL, 2026: a warp that carries the prefix forward);
 //! the fixed order of additions is ours.
 
-use super::rows::{Part, scan_chunk, scan_rows};
+use super::rows::{Part, first_of_warp, pitch, scan_chunk, scan_rows};
 use super::runs::{OneRun, Runs, of_row};
 use super::stages::{MOST_STAGES, stage, stages};
 use super::total::Total;
-use super::{BLOCK, ROWS, ahead, load_singly, pitch, tile};
+use super::{BLOCK, ROWS, ahead, load_singly, tile};
 use crate::number::Number;
 use crate::operator::chunk::{Chunk, width};
+use crate::operator::{Operator, Pod};
 use crate::position::Position;
+use crate::reduce::form::{AsTheyAre, ByKeys, Faster, Form, bits, faster};
+use crate::reduce::keys::{Largest, Smallest};
 use crate::reduce::{Max, Min, Op, Sum, WARP};
 use crate::unroll::unroll;
+use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use cuda_std::memory::{Mbarrier, SharedAddress, copy_bulk, fence_init};
 use cuda_std::shared::dynamic_shared_mem;
@@ -76,16 +80,16 @@ pub unsafe fn scan_best_ring<O: Op<T>, T: Number>(
     tiles: u32,
 ) {
     // SAFETY: the caller upholds this function's contract.
-    unsafe { scan_runs::<O, T, OneRun, ROWS>(OneRun, input, exclusive, state, output, tiles) }
+    unsafe { scan_numbers::<O, T, OneRun, ROWS>(OneRun, input, exclusive, state, output, tiles) }
 }
 
-/// Scans each run of the input, in tiles of `R` rows.
+/// Scans each run of numbers, in tiles of `R` rows.
 ///
 /// # Safety
 /// The requirements are those of [`scan_best_ring()`], with the bytes of [`shared()`]; the runs are those of as many
 /// elements, and start on 16 bytes.
 #[inline(always)]
-pub(crate) unsafe fn scan_runs<O: Op<T>, T: Number, X: Runs, const R: usize>(
+pub(crate) unsafe fn scan_numbers<O: Op<T>, T: Number, X: Runs, const R: usize>(
     runs: X,
     input: &[T],
     exclusive: u32,
@@ -93,27 +97,36 @@ pub(crate) unsafe fn scan_runs<O: Op<T>, T: Number, X: Runs, const R: usize>(
     output: *mut T,
     tiles: u32,
 ) {
-    // SAFETY: the caller upholds this function's contract.
+    // SAFETY: the caller upholds this function's contract; numbers with keys are `f64`.
     unsafe {
-        if const { width(size_of::<T>()) == 4 } {
-            Block::<T, X, 4, R>::new(runs, input, state, tiles).run::<O>(exclusive, output);
-        } else {
-            Block::<T, X, 2, R>::new(runs, input, state, tiles).run::<O>(exclusive, output);
+        let (numbers, places) = (bits(input), output.cast());
+        match const { (width(size_of::<T>()), faster::<O, T>()) } {
+            (_, Faster::ByLargest) => {
+                Block::<ByKeys<Largest>, _, X, 2, R>::new(runs, numbers, state, tiles).run(exclusive, places);
+            }
+            (_, Faster::BySmallest) => {
+                Block::<ByKeys<Smallest>, _, X, 2, R>::new(runs, numbers, state, tiles).run(exclusive, places);
+            }
+            (4, Faster::AsTheyAre) => {
+                Block::<AsTheyAre<O>, T, X, 4, R>::new(runs, input, state, tiles).run(exclusive, output);
+            }
+            _ => Block::<AsTheyAre<O>, T, X, 2, R>::new(runs, input, state, tiles).run(exclusive, output),
         }
     }
 }
 
 /// A block with its ring.
-struct Block<'a, T, X, const W: usize, const R: usize> {
+struct Block<'a, F, T, X, const W: usize, const R: usize> {
     runs: X,
     input: &'a [T],
     state: *mut u64,
     tiles: u32,
     stages: *mut u8,
     first: SharedAddress,
+    form: PhantomData<F>,
 }
 
-impl<'a, T: Number, X: Runs, const W: usize, const R: usize> Block<'a, T, X, W, R> {
+impl<'a, F: Form<T>, T: Pod, X: Runs, const W: usize, const R: usize> Block<'a, F, T, X, W, R> {
     const ELEMENTS: usize = BLOCK as usize * R * W;
     /// Bytes of a tile's values.
     const VALUES: u32 = (Self::ELEMENTS * size_of::<T>()) as u32;
@@ -124,7 +137,7 @@ impl<'a, T: Number, X: Runs, const W: usize, const R: usize> Block<'a, T, X, W, 
     unsafe fn new(runs: X, input: &'a [T], state: *mut u64, tiles: u32) -> Self {
         let stages = dynamic_shared_mem::<u8>();
         // SAFETY: this is shared memory.
-        Self { runs, input, state, tiles, stages, first: unsafe { SharedAddress::of(stages) } }
+        Self { runs, input, state, tiles, stages, first: unsafe { SharedAddress::of(stages) }, form: PhantomData }
     }
 
     /// Barrier `kind` of a stage: 0 when it is full, 1 when its totals are there, 2 when its prefix is there, 3 when it
@@ -156,7 +169,7 @@ impl<'a, T: Number, X: Runs, const W: usize, const R: usize> Block<'a, T, X, W, 
     }
 
     #[inline(always)]
-    unsafe fn run<O: Op<T>>(&self, exclusive: u32, output: *mut T) {
+    unsafe fn run(&self, exclusive: u32, output: *mut T) {
         if !cfg!(target_feature = "sm_90") {
             return;
         }
@@ -178,11 +191,11 @@ impl<'a, T: Number, X: Runs, const W: usize, const R: usize> Block<'a, T, X, W, 
             }
             thread::sync_threads(); // the barriers are initialised
             if warp < WARPS {
-                self.scan::<O>(warp, exclusive, output);
+                self.scan(warp, exclusive, output);
             } else if warp < 2 * WARPS {
-                self.add_up::<O>(warp - WARPS);
+                self.add_up(warp - WARPS);
             } else if warp == 2 * WARPS {
-                self.look_back::<O>();
+                self.look_back();
             } else if tid.is_multiple_of(WARP) {
                 self.copy();
             }
@@ -242,14 +255,14 @@ impl<'a, T: Number, X: Runs, const W: usize, const R: usize> Block<'a, T, X, W, 
 
     /// Adds up tiles, and publishes their totals.
     #[inline(always)]
-    unsafe fn add_up<O: Op<T>>(&self, warp: u32) {
+    unsafe fn add_up(&self, warp: u32) {
         let lane = thread::thread_idx_x() % WARP;
         let mut position = Position::FIRST;
         // SAFETY: the whole warp goes through the stages, each of which has arrived.
         unsafe {
             while let Some(drawn) = self.arrived(position) {
                 let stage = position.stage;
-                let (_, _, part) = self.part::<O>(warp, stage, drawn as u32);
+                let (_, _, part) = self.part(warp, stage, drawn as u32);
                 warp::sync_warp(warp::ALL); // all lanes have read the stage before one of them arrives for the warp
                 if lane == 0 {
                     self.slot(stage, warp).write(part.total);
@@ -261,7 +274,7 @@ impl<'a, T: Number, X: Runs, const W: usize, const R: usize> Block<'a, T, X, W, 
                 if warp == 0 {
                     self.barrier(1, stage).wait(position.parity);
                     if lane == 0 {
-                        let total = self.total::<O>(stage, WARPS);
+                        let total = self.total(stage, WARPS);
                         ahead::publish::<T>(self.state, drawn, total);
                         self.barrier(3, stage).arrive();
                     }
@@ -274,14 +287,14 @@ impl<'a, T: Number, X: Runs, const W: usize, const R: usize> Block<'a, T, X, W, 
 
     /// The total of the first warps of a stage.
     #[inline(always)]
-    unsafe fn total<O: Op<T>>(&self, stage: u32, warps: u32) -> Total<T> {
-        let mut sum = Total::open(O::identity());
+    unsafe fn total(&self, stage: u32, warps: u32) -> Total<T> {
+        let mut sum = Total::open(F::Operator::identity());
         let mut k = 0;
         while k < warps {
             // SAFETY: by contract they are there.
             let (total, closed) =
                 unsafe { (self.slot(stage, k).read(), X::KEYED && self.has_head(stage, k).read() != 0) };
-            sum = sum.then::<O, X>(Total { total, closed });
+            sum = sum.then::<F::Operator, X>(Total { total, closed });
             k += 1;
         }
         sum
@@ -289,15 +302,15 @@ impl<'a, T: Number, X: Runs, const W: usize, const R: usize> Block<'a, T, X, W, 
 
     /// Finds the sum before each tile, from the totals that were published since the block's tile before.
     #[inline(always)]
-    unsafe fn look_back<O: Op<T>>(&self) {
+    unsafe fn look_back(&self) {
         let lane = thread::thread_idx_x() % WARP;
         let mut position = Position::FIRST;
-        let (mut group, mut before_group) = (0, O::identity());
+        let (mut group, mut before_group) = (0, F::Operator::identity());
         // SAFETY: the whole warp goes through the stages.
         unsafe {
             while let Some(drawn) = self.arrived(position) {
                 let stage = position.stage;
-                let sum = ahead::advance::<O, T, X>(self.state, drawn, &mut group, &mut before_group);
+                let sum = ahead::advance::<F::Operator, T, X>(self.state, drawn, &mut group, &mut before_group);
                 warp::sync_warp(warp::ALL); // all lanes have read the ticket before one of them arrives for the warp
                 if lane == 0 {
                     self.slot(stage, WARPS).write(sum);
@@ -312,7 +325,7 @@ impl<'a, T: Number, X: Runs, const W: usize, const R: usize> Block<'a, T, X, W, 
 
     /// Scans the tiles.
     #[inline(always)]
-    unsafe fn scan<O: Op<T>>(&self, warp: u32, exclusive: u32, output: *mut T) {
+    unsafe fn scan(&self, warp: u32, exclusive: u32, output: *mut T) {
         let lane = thread::thread_idx_x() % WARP;
         let mut position = Position::FIRST;
         // SAFETY: the whole warp goes through the stages.
@@ -320,29 +333,29 @@ impl<'a, T: Number, X: Runs, const W: usize, const R: usize> Block<'a, T, X, W, 
             while let Some(drawn) = self.arrived(position) {
                 let stage = position.stage;
                 let number = drawn as u32;
-                let (chunks, heads, part) = self.part::<O>(warp, stage, number);
+                let (chunks, heads, part) = self.part(warp, stage, number);
                 let Part { mut before, open, .. } = part;
                 self.barrier(2, stage).wait(position.parity);
                 self.barrier(1, stage).wait(position.parity);
                 let before_tile = Total::open(self.slot(stage, WARPS).read());
-                let carry = before_tile.then::<O, X>(self.total::<O>(stage, warp)).total;
+                let carry = before_tile.then::<F::Operator, X>(self.total(stage, warp)).total;
                 warp::sync_warp(warp::ALL);
                 if lane == 0 {
                     self.barrier(3, stage).arrive();
                 }
                 unroll!(row < R => {
-                    let whole = O::combine(carry, before[row]);
+                    let whole = F::Operator::combine(carry, before[row]);
                     before[row] = if open >> row & 1 != 0 { whole } else { before[row] };
                 });
-                let first = number as usize * Self::ELEMENTS + first_of_thread::<W, R>(warp);
+                let first = number as usize * Self::ELEMENTS + first_of_warp::<W, R>(warp) + lane as usize * W;
                 if self.is_whole(number) && output.addr().is_multiple_of(16) {
                     unroll!(row < R => {
-                        let chunk = scan_chunk::<O, T, W>(chunks[row], of_row::<W>(heads, row), before[row], exclusive);
+                        let chunk = scan_chunk::<F, T, W>(chunks[row], of_row::<W>(heads, row), before[row], exclusive);
                         Chunk(chunk).store(output.add(first + row * pitch::<W>()).cast());
                     });
                 } else {
                     unroll!(row < R => {
-                        let chunk = scan_chunk::<O, T, W>(chunks[row], of_row::<W>(heads, row), before[row], exclusive);
+                        let chunk = scan_chunk::<F, T, W>(chunks[row], of_row::<W>(heads, row), before[row], exclusive);
                         unroll!(k < W => {
                             let at = first + row * pitch::<W>() + k;
                             if at < self.input.len() {
@@ -362,7 +375,7 @@ impl<'a, T: Number, X: Runs, const W: usize, const R: usize> Block<'a, T, X, W, 
     /// # Safety
     /// The whole warp calls it; the tile has arrived, and stays.
     #[inline(always)]
-    unsafe fn part<O: Op<T>>(&self, warp: u32, stage: u32, number: u32) -> ([[T; W]; R], u64, Part<T, R>) {
+    unsafe fn part(&self, warp: u32, stage: u32, number: u32) -> ([[T; W]; R], u64, Part<T, R>) {
         let place = first_of_warp::<W, R>(warp);
         let first = number as usize * Self::ELEMENTS + place;
         let own = (thread::thread_idx_x() % WARP) as usize * W;
@@ -371,25 +384,13 @@ impl<'a, T: Number, X: Runs, const W: usize, const R: usize> Block<'a, T, X, W, 
             let (chunks, heads) = if self.is_whole(number) {
                 let tile = self.stages.wrapping_add((stage * Self::STAGE) as usize);
                 let at = tile.cast::<T>().add(place + own);
-                let chunks = core::array::from_fn(|row| Chunk::load(at.add(row * pitch::<W>()).cast()).0);
+                let chunks = core::array::from_fn(|row| Chunk::load(at.add(row * pitch::<W>()).cast()).0.map(F::value));
                 (chunks, self.runs.heads_in_stage::<W, R>(tile.add(Self::VALUES as usize), first, place))
             } else {
-                let chunks = load_singly::<O, T, W, R>(self.input, first + own);
+                let chunks = load_singly::<F, T, W, R>(self.input, first + own);
                 (chunks, self.runs.heads::<W, R>(first, false))
             };
-            (chunks, heads, scan_rows::<O, T, X, W, R>(&chunks, heads))
+            (chunks, heads, scan_rows::<F::Operator, T, X, W, R>(&chunks, heads))
         }
     }
-}
-
-/// The warp's first element in a tile.
-#[inline(always)]
-fn first_of_warp<const W: usize, const R: usize>(warp: u32) -> usize {
-    warp as usize * R * pitch::<W>()
-}
-
-/// The lane's first element in a tile.
-#[inline(always)]
-fn first_of_thread<const W: usize, const R: usize>(warp: u32) -> usize {
-    first_of_warp::<W, R>(warp) + (thread::thread_idx_x() % WARP) as usize * W
 }

@@ -6,6 +6,7 @@
 use super::runs::{Runs, of_row};
 use crate::operator::{Operator, Pod, shuffle};
 use crate::reduce::WARP;
+use crate::reduce::form::Form;
 use crate::scan::collective::{lane_before, warp_scans};
 use crate::unroll::unroll;
 use cuda_std::warp;
@@ -110,9 +111,9 @@ fn chunk_total<O: Operator<T>, T: Pod, const W: usize>(chunk: &[T; W], heads: u3
     total
 }
 
-/// The scan of a chunk that `before` precedes.
+/// The elements of the scan of a chunk that `before` precedes.
 #[inline(always)]
-pub fn scan_chunk<O: Operator<T>, T: Pod, const W: usize>(
+pub fn scan_chunk<F: Form<T>, T: Pod, const W: usize>(
     mut chunk: [T; W],
     heads: u32,
     mut before: T,
@@ -120,9 +121,9 @@ pub fn scan_chunk<O: Operator<T>, T: Pod, const W: usize>(
 ) -> [T; W] {
     let mut at = |k: usize| {
         let head = heads >> k & 1 != 0;
-        let after = step::<O, T>(before, chunk[k], head);
-        let none = if head { O::identity() } else { before };
-        chunk[k] = if exclusive != 0 { none } else { after };
+        let after = step::<F::Operator, T>(before, chunk[k], head);
+        let none = if head { F::Operator::identity() } else { before };
+        chunk[k] = F::element(if exclusive != 0 { none } else { after });
         before = after;
     };
     unroll!(k < W => { at(k) });
@@ -134,4 +135,16 @@ pub fn scan_chunk<O: Operator<T>, T: Pod, const W: usize>(
 fn step<O: Operator<T>, T: Pod>(before: T, next: T, head: bool) -> T {
     let both = O::combine(before, next);
     if head { next } else { both }
+}
+
+/// Elements of a row.
+#[inline(always)]
+pub const fn pitch<const W: usize>() -> usize {
+    WARP as usize * W
+}
+
+/// The first element of a warp's part in a tile.
+#[inline(always)]
+pub const fn first_of_warp<const W: usize, const R: usize>(warp: u32) -> usize {
+    warp as usize * R * pitch::<W>()
 }
