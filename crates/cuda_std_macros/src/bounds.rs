@@ -63,7 +63,7 @@ impl Parse for Bound {
             "launch_bounds" => (1..=2, "launch_bounds(most threads of a block, fewest blocks of a multiprocessor)"),
             "block" => (1..=3, "block(threads along x, along y, along z)"),
             "cluster" => (1..=3, "cluster(blocks along x, along y, along z)"),
-            "max_registers" => (1..=1, "max_registers(registers of a thread)"),
+            "max_registers" => (1..=1, "max_registers(registers of a thread, or 0 for no limit)"),
             _ => {
                 let text = format!(
                     "unknown argument `{name}`: expected `for T in […]`, `launch_bounds`, `block`, \
@@ -104,13 +104,18 @@ impl Bounds {
             }
             ("block", values) => vec![directive("reqntid", &values.iter().collect::<Vec<_>>())],
             ("cluster", values) => vec![directive("cluster_dim", &values.iter().collect::<Vec<_>>())],
-            (_, values) => vec![directive("maxnreg", &values.iter().collect::<Vec<_>>())],
+            (_, values) => {
+                // Any limit, however large, changes how ptxas schedules: some instances are better off without.
+                let (value, limit) = (&values[0], directive("maxnreg", &[&values[0]]));
+                vec![quote!(if const { let value: u32 = #value; value > 0 } { #limit })]
+            }
         });
         quote!(#(#calls)*)
     }
 }
 
 fn directive(name: &str, values: &[&Expr]) -> TokenStream {
+    let least = u32::from(name != "maxnreg");
     let symbol = format!("rustwarp.kernel.{name}");
     let function = format_ident!("__{name}");
     let parameters = (0..values.len()).map(|i| format_ident!("value_{i}"));
@@ -122,7 +127,7 @@ fn directive(name: &str, values: &[&Expr]) -> TokenStream {
         // SAFETY: the build removes the call.
         unsafe { #function(#(const {
             let value: u32 = #values;
-            assert!(value > 0, "a limit of a kernel is at least 1");
+            assert!(value >= #least, "a limit of a kernel is at least 1");
             value
         }),*) };
     }

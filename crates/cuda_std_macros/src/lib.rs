@@ -95,7 +95,8 @@ use syn::parse_macro_input;
 /// - `block(x)`, `block(x, y)`, `block(x, y, z)`: a block has exactly this shape (`.reqntid`);
 /// - `cluster(x)`, `cluster(x, y)`, `cluster(x, y, z)`: a cluster is a grid of exactly this many blocks
 ///   (`.reqnctapercluster`, since sm_90; without effect before);
-/// - `max_registers(n)`: a thread has at most `n` registers, and what does not fit goes to local memory (`.maxnreg`).
+/// - `max_registers(n)`: a thread has at most `n` registers, and what does not fit goes to local memory (`.maxnreg`). 0
+///   leaves the limit out, for instances that shall have none.
 ///
 /// A launch with another block fails, on a GPU and on the simulator.
 ///

@@ -25,6 +25,8 @@ pub mod channels;
 pub mod constant;
 pub mod march;
 mod pixel;
+mod place;
+pub mod taps;
 pub mod tiled;
 
 pub use pixel::{Pixel, width};
