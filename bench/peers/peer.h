@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -104,9 +105,18 @@ struct Request {
     }
 };
 
+// How a library's result is compared.
+struct Comparison {
+    // Largest error that passes, where the library's definition allows more than the bound of `host`: another rounding, for example.
+    double tolerance = 0;
+    // Called once after the measurement, before the result is saved.
+    std::function<void()> finish = [] {};
+};
+
 // Times `run`, which moves `bytes`; then saves the `n` elements of its result, which has this shape, and prints the line.
 template <typename T, typename Run>
-void measure(const Request& request, const char* library, size_t bytes, const T* result, std::vector<size_t> shape, const char* dtype, Run run) {
+void measure(const Request& request, const char* library, size_t bytes, const T* result, std::vector<size_t> shape, const char* dtype, Run run,
+             const Comparison& comparison = {}) {
     cudaDeviceProp device;
     int gpu;
     CHECK(cudaGetDevice(&gpu));
@@ -133,6 +143,7 @@ void measure(const Request& request, const char* library, size_t bytes, const T*
     std::sort(samples.begin(), samples.end());
     size_t last = samples.size() - 1;
     auto at = [&](size_t quarter) { return samples[last * quarter / 4]; };
+    comparison.finish();
 
     size_t n = 1;
     std::string axes;
@@ -146,8 +157,8 @@ void measure(const Request& request, const char* library, size_t bytes, const T*
         exit(1);
     }
     printf("{\"library\":\"%s\",\"shape\":[%s],\"dtype\":\"%s\",\"file\":\"%s\",\"time_ms\":%.6f,\"min_ms\":%.6f,\"max_ms\":%.6f,"
-           "\"spread\":%.6f}\n",
-           library, axes.c_str(), dtype, file.c_str(), at(2), at(0), at(4), (at(3) - at(1)) / 2 / at(2));
+           "\"spread\":%.6f,\"tolerance\":%g}\n",
+           library, axes.c_str(), dtype, file.c_str(), at(2), at(0), at(4), (at(3) - at(1)) / 2 / at(2), comparison.tolerance);
     if (flush) CHECK(cudaFree(flush));
 }
 

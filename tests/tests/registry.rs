@@ -38,9 +38,9 @@ fn every_entry_has_a_variant_and_every_launcher_passes_its_parameters() {
 }
 
 #[test]
-fn every_family_finds_the_program_that_measures_its_library() {
+fn every_family_finds_the_programs_that_measure_its_libraries() {
     let peers = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../bench/peers");
-    for program in FAMILIES.iter().filter_map(|family| family.peer) {
+    for program in FAMILIES.iter().flat_map(|family| family.peers) {
         let mut sources = ["cu", "py"].iter().map(|language| peers.join(program).with_extension(language));
         assert!(sources.any(|source| source.is_file()), "{program}");
     }

@@ -1,6 +1,7 @@
 //! Measurements of other libraries, by small programs (`bench/peers/*.cu` and `*.py`) that print JSON lines.
 
 use crate::bench::Cache;
+use crate::compare::Verdict;
 use crate::error::{Error, Result};
 use crate::kernels::Settings;
 use crate::kernels::spelling::PEERS;
@@ -57,6 +58,9 @@ pub struct Line {
     pub max_ms: f64,
     /// Half the distance between the quartiles, as a fraction of the median.
     pub spread: f64,
+    /// Largest error that passes where the library's definition allows more than our bound, such as another rounding.
+    #[serde(default)]
+    pub tolerance: f64,
 }
 
 /// A library's measurement, and its result.
@@ -66,6 +70,14 @@ pub struct Peer {
     pub line: Line,
     /// The result that it computed.
     pub result: Tensor,
+}
+
+impl Peer {
+    /// The verdict on the result by our bound, or by the library's own where that allows more. A result of the wrong
+    /// shape has no error that passes.
+    pub fn judged(&self, verdict: Verdict) -> Verdict {
+        Verdict { verified: verdict.verified || verdict.error <= self.line.tolerance, ..verdict }
+    }
 }
 
 /// Runs a program of `bench/peers`: `PROGRAM FAMILY OP DTYPE SIZE SEED REPEAT CACHE GPU FOLDER [--SETTING VALUE]…`,
@@ -151,4 +163,27 @@ fn find(program: &str) -> Result<PathBuf> {
              (RUSTWARP_PEERS_DIR names another place)"
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_may_state_a_wider_bound() {
+        let peer = |fields: &str| {
+            let text = format!(
+                "{{\"library\":\"NPP\",\"shape\":[1],\"dtype\":\"u8\",\"file\":\"NPP.bin\",\"time_ms\":1,\"min_ms\":1,\
+                 \"max_ms\":1,\"spread\":0{fields}}}"
+            );
+            let line: Line = serde_json::from_str(&text).expect("a line");
+            Peer { line, result: Tensor::new(&[1], Array::zeros(Dtype::U8, 1)).expect("a byte") }
+        };
+        let (none, one) = (peer(""), peer(",\"tolerance\":1"));
+        let passes = |peer: &Peer, verified, error| peer.judged(Verdict { verified, error }).verified;
+        assert!(passes(&none, true, 2.0) && passes(&none, true, f64::NAN));
+        assert!(!passes(&none, false, 1.0) && passes(&one, false, 1.0));
+        assert!(!passes(&one, false, 2.0) && !passes(&one, false, f64::NAN));
+        assert_eq!(one.judged(Verdict { verified: false, error: 1.0 }).error, 1.0, "the error stays");
+    }
 }

@@ -46,7 +46,7 @@ pub const FAMILY: Family = Family {
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
     limits: Limits::DEFAULT,
-    peer: Some("elementwise"),
+    peers: &["elementwise"],
 };
 
 const DTYPES: &[Dtype] = &[Dtype::F32, Dtype::F64];

@@ -47,7 +47,7 @@ pub const FAMILY: Family = Family {
     // All threads may update one address: with compare-and-swap in turns, time grows with length times threads, and
     // millions of elements take minutes.
     limits: Limits { tested: 1 << 13, ..Limits::DEFAULT },
-    peer: None,
+    peers: &[],
 };
 
 /// Resolves the kernels of an operation and type.

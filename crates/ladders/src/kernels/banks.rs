@@ -39,7 +39,7 @@ pub const FAMILY: Family = Family {
     resolve: |_| Ok(Resolved::of::<Sums>()),
     specials: false,
     limits: Limits::DEFAULT,
-    peer: None,
+    peers: &[],
 };
 
 /// Bytes of a word.

@@ -31,7 +31,7 @@ pub const FAMILY: Family = Family {
     resolve: |_| Ok(Resolved::of::<Chains>()),
     specials: false,
     limits: Limits::DEFAULT,
-    peer: None,
+    peers: &[],
 };
 
 const SHORT_STEPS: Setting<Number> = steps("short", "steps of the short chain", 16);

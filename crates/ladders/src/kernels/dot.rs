@@ -34,7 +34,7 @@ pub const FAMILY: Family = Family {
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: true,
     limits: Limits::DEFAULT,
-    peer: Some("dot"),
+    peers: &["dot"],
 };
 
 fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {

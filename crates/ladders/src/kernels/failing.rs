@@ -35,7 +35,7 @@ pub const FAMILY: Family = Family {
     resolve: |_| Ok(Resolved::of::<Examples>()),
     specials: false,
     limits: Limits::DEFAULT,
-    peer: None,
+    peers: &[],
 };
 
 /// A kernel with one mistake.

@@ -42,8 +42,8 @@ pub struct Family {
     pub specials: bool,
     /// Largest problems besides its own cases and sizes.
     pub limits: Limits,
-    /// The program of `bench/peers` that measures the vendor's library on the same problem.
-    pub peer: Option<&'static str>,
+    /// The programs of `bench/peers` that measure the vendor's libraries on the same problem.
+    pub peers: &'static [&'static str],
 }
 
 /// Largest problems of a family where time is limited, in elements of the first operand.

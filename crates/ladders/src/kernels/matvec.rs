@@ -47,7 +47,7 @@ pub const FAMILY: Family = Family {
     resolve: |problem| resolve(problem.dtype),
     specials: false,
     limits: Limits::DEFAULT,
-    peer: Some("matvec"),
+    peers: &["matvec"],
 };
 
 fn resolve(dtype: Dtype) -> Result<Resolved> {

@@ -45,7 +45,7 @@ pub const FAMILY: Family = Family {
     resolve: |_| Ok(Resolved::of::<Printing>()),
     specials: false,
     limits: Limits::DEFAULT,
-    peer: None,
+    peers: &[],
 };
 
 /// The family.

@@ -48,7 +48,7 @@ pub const FAMILY: Family = Family {
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
     limits: Limits::DEFAULT,
-    peer: Some("scan_by_key"),
+    peers: &["scan_by_key"],
 };
 
 /// The number of each element's run as its key, for runs of which each begins at an offset.

@@ -44,7 +44,7 @@ pub const FAMILY: Family = Family {
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
     limits: Limits::DEFAULT,
-    peer: Some("segreduce"),
+    peers: &["segreduce"],
 };
 
 /// A launcher that takes values, offsets and results.

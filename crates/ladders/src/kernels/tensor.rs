@@ -35,7 +35,7 @@ pub const FAMILY: Family = Family {
     resolve: |problem| resolve(problem.dtype),
     specials: false,
     limits: super::matmul::FAMILY.limits,
-    peer: super::matmul::FAMILY.peer,
+    peers: super::matmul::FAMILY.peers,
 };
 
 /// The types that tensor cores take as they are.

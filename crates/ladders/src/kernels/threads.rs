@@ -36,7 +36,7 @@ pub const FAMILY: Family = Family {
     resolve: |_| Ok(Resolved::of::<Threads>()),
     specials: false,
     limits: Limits::DEFAULT,
-    peer: None,
+    peers: &[],
 };
 
 const SIZES_OF_BLOCK: [Setting<Number>; 3] = [

@@ -31,7 +31,7 @@ pub const FAMILY: Family = Family {
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: true,
     limits: Limits::DEFAULT,
-    peer: Some("elementwise"),
+    peers: &["elementwise"],
 };
 
 fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {

@@ -155,7 +155,7 @@ impl Bench<'_> {
             work = row.work;
             report.add(row);
         })?;
-        if let (true, Some(program)) = (options.peers, family.peer) {
+        for program in family.peers.iter().filter(|_| options.peers) {
             for row in self.peers(program, family, &job, case, work)? {
                 report.add(row);
             }
@@ -163,7 +163,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Rows of the libraries, verified against the same reference as ours.
+    /// Rows of a program's libraries, verified against the same reference as ours.
     fn peers(&self, program: &str, family: &Family, job: &Job<'_>, case: &Case, work: Work) -> Result<Vec<Row>> {
         let (options, dtype) = (self.options, job.problem.dtype);
         let gpu = number(&self.device.info().device)?;
@@ -179,7 +179,7 @@ impl Bench<'_> {
             gpu,
         };
         let row = |peer: peers::Peer| {
-            let verdict = job.oracle.judge(&peer.result, peers::DEPTH);
+            let verdict = peer.judged(job.oracle.judge(&peer.result, peers::DEPTH));
             let mut row = Row::new(family.name, &peer.line.library, job, verdict);
             row.role = Role::Library;
             row.value = peer.result.single();

@@ -48,7 +48,7 @@ pub const FAMILY: Family = Family {
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
     limits: Limits::DEFAULT,
-    peer: Some("conv"),
+    peers: &["conv"],
 };
 
 fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {

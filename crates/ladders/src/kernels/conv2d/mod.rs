@@ -40,7 +40,7 @@ pub const FAMILY: Family = Family {
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
     limits: Limits::DEFAULT,
-    peer: Some("conv"),
+    peers: &["conv", "images"],
 };
 
 fn resolve(_: &str, dtype: Dtype) -> Result<Resolved> {

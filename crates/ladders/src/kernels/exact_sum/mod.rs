@@ -53,7 +53,7 @@ pub const FAMILY: Family = Family {
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: true,
     limits: Limits::DEFAULT,
-    peer: None,
+    peers: &[],
 };
 
 fn cases() -> Vec<Case> {

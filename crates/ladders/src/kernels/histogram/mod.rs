@@ -42,7 +42,7 @@ pub const FAMILY: Family = Family {
     resolve: |problem| resolve(problem.dtype, problem.settings.flag(&LETTERS)),
     specials: true,
     limits: Limits::DEFAULT,
-    peer: Some("histogram"),
+    peers: &["histogram"],
 };
 
 /// Resolves the ladder for elements of this type; bytes may be letters.

@@ -53,7 +53,7 @@ pub const FAMILY: Family = Family {
     specials: false,
     // The work grows with the cube of the sides.
     limits: Limits { explained: 1 << 16, ..Limits::DEFAULT },
-    peer: Some("matmul"),
+    peers: &["matmul"],
 };
 
 /// The sizes of the product of two matrices: see [`problem_of`].

@@ -53,7 +53,7 @@ pub const FAMILY: Family = Family {
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: false,
     limits: Limits::DEFAULT,
-    peer: None,
+    peers: &["picture"],
 };
 
 /// Resolves the kernels of an operation.

@@ -67,7 +67,7 @@ pub const FAMILY: Family = Family {
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: true,
     limits: Limits::DEFAULT,
-    peer: Some("reduce"),
+    peers: &["reduce"],
 };
 
 /// Types of the elements: the numbers, and the types of [`half`].

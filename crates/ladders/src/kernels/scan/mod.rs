@@ -53,7 +53,7 @@ pub const FAMILY: Family = Family {
     resolve: |problem| resolve(problem.op, problem.dtype),
     specials: true,
     limits: Limits::DEFAULT,
-    peer: Some("scan"),
+    peers: &["scan"],
 };
 
 /// Lengths around warps and blocks and a prime above each section and tile, alternately inclusive and exclusive.

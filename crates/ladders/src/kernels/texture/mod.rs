@@ -45,7 +45,7 @@ pub const FAMILY: Family = Family {
     resolve: |problem| Request::new(*problem).map(|request| resolve(request.dimensions, request.read)),
     specials: false,
     limits: Limits::DEFAULT,
-    peer: None,
+    peers: &[],
 };
 
 /// The kernel of a rung, by the way in which it reads texels.
