@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A measurement of one of our kernels, of a library, or from a publication.
@@ -108,20 +109,44 @@ pub fn newest() -> Result<Option<PathBuf>> {
     newest_of("-ladders.csv")
 }
 
-/// The newest measurements of `best` and of the vendor's libraries over many sizes, with their file.
+/// The newest measurements of `best` and of the vendor's libraries over many sizes, of all files of them; with the files
+/// that the rows are of, the newest first. A family's operation, type and settings are of one file.
 ///
 /// # Errors
-/// Fails if the file cannot be read, or contains a wrong result.
-pub fn sizes() -> Result<Option<(PathBuf, Vec<Row>)>> {
-    newest_of("-sizes.csv")?.map(|path| verified(&path).map(|rows| (path, rows))).transpose()
+/// Fails if a file cannot be read, or contains a wrong result.
+pub fn sizes() -> Result<(Vec<PathBuf>, Vec<Row>)> {
+    let files = all_of("-sizes.csv")?.into_iter().rev().map(|path| verified(&path).map(|rows| (path, rows)));
+    Ok(newest_of_each(files.collect::<Result<_>>()?))
 }
 
-/// The newest file whose name ends so; names start with a date.
+/// The rows of each family and subject from the first file that has them, and the files that have such rows.
+fn newest_of_each(files: Vec<(PathBuf, Vec<Row>)>) -> (Vec<PathBuf>, Vec<Row>) {
+    let (mut taken, mut paths, mut all) = (BTreeSet::new(), Vec::new(), Vec::new());
+    for (path, rows) in files {
+        let of = |row: &Row| (row.family.clone(), row.subject());
+        let rows: Vec<Row> = rows.into_iter().filter(|row| !taken.contains(&of(row))).collect();
+        taken.extend(rows.iter().map(of));
+        if !rows.is_empty() {
+            paths.push(path);
+        }
+        all.extend(rows);
+    }
+    (paths, all)
+}
+
+/// The newest file whose name ends so.
 fn newest_of(ending: &str) -> Result<Option<PathBuf>> {
+    Ok(all_of(ending)?.pop())
+}
+
+/// The files whose names end so, the newest last: names start with a date.
+fn all_of(ending: &str) -> Result<Vec<PathBuf>> {
     let folder = Path::new("docs/results/h200");
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let paths: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
-    Ok(paths.into_iter().filter(|path| path.to_string_lossy().ends_with(ending)).max())
+    let mut paths: Vec<_> = paths.into_iter().filter(|path| path.to_string_lossy().ends_with(ending)).collect();
+    paths.sort();
+    Ok(paths)
 }
 
 /// Measurements in the documents that the ladders are taken from, each on its own machine.
@@ -136,4 +161,28 @@ fn read(path: &Path) -> Result<Vec<Row>> {
     let mut reader = csv::Reader::from_path(path).with_context(|| format!("cannot read {}", path.display()))?;
     let rows = reader.deserialize().collect::<std::result::Result<_, _>>();
     rows.with_context(|| format!("{} is not a table of measurements", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_is_of_the_newest_file_that_has_it() {
+        let rows = |text: &str| -> Vec<Row> {
+            let text = format!("family,variant,op,dtype,n,median_us\n{text}");
+            csv::Reader::from_reader(text.as_bytes())
+                .deserialize()
+                .collect::<std::result::Result<_, _>>()
+                .expect("rows")
+        };
+        let older = rows("reduce,best,sum,f32,1024,9\nreduce,best,sum,f32,4096,9\nreduce,best,max,f32,1024,8\n");
+        let newer = rows("reduce,best,sum,f32,1024,7\nreduce,CUB,sum,f32,1024,7\nscan,best,sum,f32,1024,6\n");
+        let replaced = rows("scan,best,sum,f32,1024,5\n");
+        let files = [("newer", newer), ("older", older), ("oldest", replaced)];
+        let (paths, rows) = newest_of_each(files.map(|(path, rows)| (path.into(), rows)).into());
+        assert_eq!(paths, ["newer", "older"].map(PathBuf::from), "the oldest file adds no rows");
+        let times: Vec<f64> = rows.iter().map(|row| row.median_us).collect();
+        assert_eq!(times, [7.0, 7.0, 6.0, 8.0]);
+    }
 }

@@ -15,26 +15,35 @@ const TEXT: &str = "# Time over size\n\nWritten by `cargo xtask docs`.\n\nThe ti
     vendor's library for the same problem on an H200, from 2^10 elements on: on the left is what a launch takes by \
     itself, on the right what memory or arithmetic allow. Cold cache, medians, all results verified; both axes are \
     logarithmic.\n\n![times over sizes](sizes.svg)\n\n## The library's time over ours\n\nAbove 1 ours is faster. In \
-    parentheses, our time in microseconds.\n";
+    parentheses, our time in microseconds. Of several libraries, the fastest at that size counts; without one, there is \
+    our time alone.\n";
 
 /// The text and the plot; `None` before there are measurements.
 ///
 /// # Errors
 /// Fails if the measurements cannot be read, or contain a wrong result.
 pub fn page() -> Result<Option<(String, String)>> {
-    let Some((path, rows)) = results::sizes()? else { return Ok(None) };
+    let (paths, rows) = results::sizes()?;
+    if rows.is_empty() {
+        return Ok(None);
+    }
     let (mut text, mut measurements) = (TEXT.to_owned(), Vec::new());
     for family in FAMILIES {
         let own: Vec<&Row> = rows.iter().filter(|row| row.family == family.name).collect();
-        let mut subjects: Vec<String> = own.iter().map(|row| row.subject()).collect();
-        subjects.dedup();
+        let mut subjects: Vec<String> = Vec::new();
+        for subject in own.iter().map(|row| row.subject()) {
+            if !subjects.contains(&subject) {
+                subjects.push(subject);
+            }
+        }
         for subject in subjects {
             let rows: Vec<&Row> = own.iter().copied().filter(|row| row.subject() == subject).collect();
             text += &table(family, &subject, &rows);
             measurements.extend(rows.into_iter().map(|row| measurement(family, &subject, row)));
         }
     }
-    text += &format!("\nThese rows, with their machine: `{}`.\n", path.display());
+    let paths: Vec<_> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+    text += &format!("\nThese rows, with their machine: {}.\n", paths.join(", "));
     Ok(Some((text, plot::svg(&plot::panels(measurements))?)))
 }
 
@@ -48,18 +57,34 @@ fn measurement(family: &Family, subject: &str, row: &Row) -> Measurement {
     }
 }
 
-/// A line for each size.
+/// The ratios of all sizes, in one line.
 fn table(family: &Family, subject: &str, rows: &[&Row]) -> String {
-    let mut sizes: BTreeMap<u64, (String, [Option<&Row>; 2])> = BTreeMap::new();
+    let mut sizes: BTreeMap<u64, (String, [Option<f64>; 2])> = BTreeMap::new();
     for row in rows {
         let (_, pair) = sizes.entry(row.n).or_insert_with(|| (row.size(), [None, None]));
-        pair[usize::from(is_peer(family, row))] = Some(row);
+        let time = &mut pair[usize::from(is_peer(family, row))];
+        *time = Some(time.map_or(row.median_us, |other| other.min(row.median_us)));
     }
-    let mut text = format!("\n`{}` {subject}: ", family.name);
-    let cells = sizes.values().filter_map(|(size, pair)| {
-        let [Some(ours), Some(theirs)] = pair else { return None };
-        Some(format!("{size} {:.2} ({:.1})", theirs.median_us / ours.median_us, ours.median_us))
+    let cells = sizes.values().filter_map(|(size, pair)| match *pair {
+        [Some(ours), Some(theirs)] => Some(format!("{size} {:.2} ({ours:.1})", theirs / ours)),
+        [Some(ours), None] => Some(format!("{size} ({ours:.1})")),
+        [None, _] => None,
     });
-    text += &cells.collect::<Vec<_>>().join(", ");
-    text + "\n"
+    format!("\n`{}` {subject}: {}\n", family.name, cells.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ladders::kernels::family;
+
+    #[test]
+    fn a_size_is_compared_with_the_fastest_library() {
+        let text = "family,variant,op,dtype,n,median_us\nvecadd,best,,f32,1024,2\nvecadd,Thrust,,f32,1024,5\n\
+            vecadd,CUB,,f32,1024,3\nvecadd,best,,f32,7,4\nvecadd,CUB,,f32,9,1\n";
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let rows: Vec<Row> = reader.deserialize().collect::<std::result::Result<_, _>>().expect("rows");
+        let line = table(family("vecadd").expect("a family"), "f32", &rows.iter().collect::<Vec<_>>());
+        assert_eq!(line, "\n`vecadd` f32: 7 (4.0), 2^10 1.50 (2.0)\n");
+    }
 }
