@@ -109,8 +109,8 @@ pub fn newest() -> Result<Option<PathBuf>> {
     newest_of("-ladders.csv")
 }
 
-/// The newest measurements of `best` and of the vendor's libraries over many sizes, of all files of them; with the files
-/// that the rows are of, the newest first. A family's operation, type and settings are of one file.
+/// The newest measurements of `best` and of the vendor's libraries over many sizes, from all files of them. The rows of
+/// one family, operation, type and settings are from one file. Also returns the files, the newest first.
 ///
 /// # Errors
 /// Fails if a file cannot be read, or contains a wrong result.

@@ -15,8 +15,8 @@ const TEXT: &str = "# Time over size\n\nWritten by `cargo xtask docs`.\n\nThe ti
     vendor's library for the same problem on an H200, from 2^10 elements on: on the left is what a launch takes by \
     itself, on the right what memory or arithmetic allow. Cold cache, medians, all results verified; both axes are \
     logarithmic.\n\n![times over sizes](sizes.svg)\n\n## The library's time over ours\n\nAbove 1 ours is faster. In \
-    parentheses, our time in microseconds. Of several libraries, the fastest at that size counts; without one, there is \
-    our time alone.\n";
+    parentheses, our time in microseconds. Of several libraries, the fastest at that size counts; without one, there \
+    is our time alone.\n";
 
 /// The text and the plot; `None` before there are measurements.
 ///
