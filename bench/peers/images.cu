@@ -4,8 +4,8 @@
 //
 // NPP repeats the pixels at an edge, or reads beyond it: for the border `zero`, the image lies within zeros, which are written before the
 // measurement. It has masks of f32 for images of u8, f16 and f32. A separable mask is one call with the product of its column and row, and
-// for images of u8 and f32 also two calls, a row and a column of f32 (`NPP-passes`, four calls with the conversions of u8). The functions for
-// rows and columns of u8 are left out: they round and clamp between the two, which is another result.
+// for images of f32 also two calls, a row and a column (`NPP-passes`). The functions for rows and columns of u8 are left out: they round and
+// clamp between the two, which is another result.
 //
 // NPP's manual states no rounding for u8, so results that are off by one pass.
 #include "npp.h"
@@ -117,36 +117,20 @@ void run_mask(const Request& request, Image image, const T* in, const std::vecto
 }
 
 // A row, then a column of f32, with zeros around the image.
-template <typename T>
-void run_passes(const Request& request, Image image, const T* in, const std::vector<float>& column, const std::vector<float>& row, T* out,
-                const Comparison& comparison) {
-    constexpr bool bytes = std::is_same_v<T, uint8_t>;
+static void run_passes(const Request& request, Image image, const float* in, const std::vector<float>& column, const std::vector<float>& row,
+                       float* out, const Comparison& comparison) {
     FilterLine across = OF_CHANNELS(image.channels, nppiFilterRow_32f_, R_Ctx), down = OF_CHANNELS(image.channels, nppiFilterColumn_32f_, R_Ctx);
-    auto widen = NPP("idei", nppiConvert_8u32f_C1R_Ctx);
-    auto narrow = NPP("idei", nppiConvert_32f8u_C1R_Ctx);
     const float *of_row = reversed(row), *of_column = reversed(column);
-    int columns = (int)row.size(), rows = (int)column.size(), width = image.columns * image.channels, pitch = (int)(width * sizeof(float));
+    int columns = (int)row.size(), rows = (int)column.size(), pitch = (int)(image.columns * image.channels * sizeof(float));
     Padded<float> floats(image, 0, columns / 2), sums(image, rows / 2, 0);
-    float* result;
-    if constexpr (bytes) {
-        CHECK(cudaMalloc(&result, image.elements() * sizeof(float)));
-    } else {
-        result = out;
-        floats.copy(in, image);
-    }
+    floats.copy(in, image);
     auto context = npp_context();
-    NppiSize flat = {width, image.rows};
     auto call = [&] {
-        NppStatus status = NPP_SUCCESS;
-        if constexpr (bytes) status = widen(in, width, floats.first, floats.pitch, flat, context);
-        if (status == NPP_SUCCESS) status = across(floats.first, floats.pitch, sums.first, sums.pitch, image.size(), of_row, columns, columns / 2, context);
-        if (status == NPP_SUCCESS) status = down(sums.first, sums.pitch, result, pitch, image.size(), of_column, rows, rows / 2, context);
-        if constexpr (bytes) {
-            if (status == NPP_SUCCESS) status = narrow(result, pitch, out, width, flat, NPP_RND_NEAR, context);
-        }
-        return status;
+        NppStatus status = across(floats.first, floats.pitch, sums.first, sums.pitch, image.size(), of_row, columns, columns / 2, context);
+        if (status != NPP_SUCCESS) return status;
+        return down(sums.first, sums.pitch, out, pitch, image.size(), of_column, rows, rows / 2, context);
     };
-    measure_npp(request, "NPP-passes", 2 * image.elements() * sizeof(T), out, request.size, call, comparison);
+    measure_npp(request, "NPP-passes", 2 * image.elements() * sizeof(float), out, request.size, call, comparison);
 }
 
 template <typename T>
@@ -161,7 +145,7 @@ void run(const Request& request, Image image, size_t rows, size_t columns, bool 
         for (float x : row) mask.push_back(y * x);
     }
     run_mask(request, image, in, mask, size, clamp, out, comparison);
-    if constexpr (!std::is_same_v<T, __half>) {
+    if constexpr (std::is_same_v<T, float>) {
         CHECK(cudaMemset(out, 0, image.elements() * sizeof(T)));
         if (!clamp) run_passes(request, image, in, column, row, out, comparison);
     }
