@@ -9,8 +9,9 @@
 //! - *Determinism*: the class of float sums is “bits fixed by length and grid”, and the first element's place between
 //!   16-byte boundaries counts, too: the same bits on every run on devices with the same number of multiprocessors.
 //!   [`reproducible`](crate::reproducible) has sums with bits fixed by length only.
-//! - *Source*: M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for the tree; the last block finishes as in
-//!   the sample `threadFenceReduction` of the CUDA toolkit. The kernels are `kernels_gpu::reduce::{best, arg}`.
+//! - *Source*: M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for the tree; D. Merrill and M. Garland,
+//!   "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016), for records of blocks. The kernels are
+//!   `kernels_gpu::reduce::{best, arg}`.
 
 use crate::backend::{DeviceInfo, Handle, Memory, View, ViewMut};
 use crate::device::{Device, VALUE};
