@@ -1,7 +1,9 @@
 //! Sums of floats: the error bound and the class of every rung, on numbers for which a plain sum has a large error.
 
-use kernels_gpu::reduce::{fixed_tree, sorted};
-use ladders::kernels::{self, Job, Problem, Row, Settings, reduce::oracle};
+use kernels_gpu::reduce::sorted;
+use ladders::kernels::reduce::bound::{Bound, Terms, unit};
+use ladders::kernels::reduce::{self, oracle};
+use ladders::kernels::{self, Job, Problem, Row, RungId, Settings};
 use rustwarp::backend::{Backend, Buffer, Choice, Printed, explaining};
 use rustwarp::element::{Array, Element, Value};
 use rustwarp::{Device, Tensor, Tuning, reproducible};
@@ -16,17 +18,33 @@ fn sum(bench: &Bench, rung: &'static str, input: Array) -> (f64, bool) {
 
 /// One rung's sum, and its row.
 fn run(bench: &Bench, rung: &str, input: Array) -> (f64, Row) {
-    let reduce = kernels::family("reduce").expect("a family");
+    run_of(bench, ("reduce", "sum"), rung_of("reduce", rung), input, (None, None)).expect("a run")
+}
+
+/// The sum of a family's rung with this block and grid, and its row.
+fn run_of(
+    bench: &Bench,
+    (family, op): (&str, &str),
+    rung: RungId,
+    input: Array,
+    (block, grid): (Option<u32>, Option<u32>),
+) -> ladders::error::Result<(f64, Row)> {
+    let family = kernels::family(family).expect("a family");
     let (inputs, settings) = ([Tensor::from(input)], Settings::default());
-    let problem = Problem { inputs: &inputs, dtype: inputs[0].dtype(), op: "sum", settings: &settings };
-    let ladder = reduce.resolve(&problem).expect("kernels");
+    let problem = Problem { inputs: &inputs, dtype: inputs[0].dtype(), op, settings: &settings };
+    let ladder = family.resolve(&problem).expect("kernels");
     let oracle = ladder.oracle(problem).expect("an oracle");
-    let (device, module, variants) = (&*bench.device, bench.module, &reduce.select(rung).expect("a rung"));
-    let job = Job { device, module, problem, oracle: &oracle, variants, block: None, grid: None, plan: None };
+    let (device, module, variants) = (&*bench.device, bench.module, &[rung]);
+    let job = Job { device, module, problem, oracle: &oracle, variants, block, grid, plan: None };
     let mut last = None;
-    let result = ladder.run(&job, &mut |row| last = Some(row)).expect("a run");
-    let Some(Value::Float(sum)) = result.single() else { panic!("{rung}: a float") };
-    (sum, last.expect("a row"))
+    let result = ladder.run(&job, &mut |row| last = Some(row))?;
+    let Some(Value::Float(sum)) = result.single() else { panic!("{}: a float", rung.name) };
+    Ok((sum, last.expect("a row")))
+}
+
+/// The rung of a family with this name.
+fn rung_of(family: &str, name: &str) -> RungId {
+    kernels::family(family).expect("a family").select(name).expect("a rung")[0]
 }
 
 /// Large numbers that cancel between small ones that do not: the sum has fewer correct digits than its terms.
@@ -67,33 +85,20 @@ fn f64_sums_are_compensated() {
     }
 }
 
-/// Half the distance from 1 to the next number: the largest relative error of an addition.
-fn unit<T: Element>() -> f64 {
-    if size_of::<T>() == 4 { f64::from(f32::EPSILON) / 2.0 } else { f64::EPSILON / 2.0 }
+/// The bound of a rung of `reduce` or `exact_sum`.
+fn kind<T: Element>(family: &str, rung: RungId) -> Bound {
+    if family == "reduce" { reduce::bound(rung, T::DTYPE) } else { Bound::Rounded }
 }
 
-/// The bound that a rung's documentation states for the error of a sum of `n` floats, whose exact value is `sum` and
-/// whose magnitudes have the sum `all`.
-fn bound<T: Element>(row: &Row, n: usize, sum: f64, all: f64) -> f64 {
-    let u = unit::<T>();
-    // The longest chain of a grid whose threads read 16 bytes at a time, and whose last block finishes.
-    let (threads, per_thread) = (f64::from(row.block) * f64::from(row.grid), 16.0 / size_of::<T>() as f64);
-    let share = (n as f64 / (threads * per_thread)).ceil() * per_thread + 2.0;
-    let d = share + 2.0 * f64::from(row.block.next_power_of_two().ilog2()) + f64::from(row.grid.div_ceil(row.block));
-    let of_tree = |d: f64| d * u / (1.0 - d * u) * all;
-    match row.variant.as_str() {
-        "compensated" => u * sum.abs() + 2.0 * (d * u).powi(2) * (1.0 + 2.0 * d * u) * all,
-        "double_accumulator" if size_of::<T>() == 4 => {
-            let wide = d * f64::EPSILON / 2.0;
-            u * sum.abs() + wide * (1.0 + wide) * all
-        }
-        "double_float" => u * sum.abs() + 3.01 * d * u * u * all,
-        "sorted" => (n as f64 + 1.0) / 2.0 * u / (1.0 - n as f64 * u) * all,
-        "fixed_tree" => of_tree(fixed_tree::depth(n, size_of::<T>()) as f64),
-        "pairwise" => of_tree((n as f64).log2().ceil()),
-        // In any order.
-        _ => of_tree(n as f64 - 1.0),
-    }
+/// The bound that a rung's documentation states for the error of a sum of floats, whose exact value is `sum` and whose
+/// magnitudes have the sum `all`.
+fn bound<T: Element>(row: &Row, sum: f64, all: f64) -> f64 {
+    kind::<T>(row.family, rung_of(row.family, &row.variant)).error(Terms {
+        dtype: T::DTYPE,
+        depth: row.depth,
+        sum,
+        magnitude: all,
+    })
 }
 
 /// Numbers in [0, 1), the same in every run.
@@ -128,8 +133,7 @@ fn ill_conditioned<T: Element>(n: usize, condition: f64, seed: u64) -> Vec<T> {
 
 /// Checks the bound of every rung on numbers with condition numbers from 1 to 10^30.
 fn every_bound_holds<T: Element>(array: fn(Vec<T>) -> Array) {
-    let bench = bench(Choice::Sim, "reduce");
-    let family = kernels::family("reduce").expect("a family");
+    let families = [("reduce", "sum"), ("exact_sum", "")].map(|of| (of, bench(Choice::Sim, of.0)));
     let mut worst: f64 = 0.0;
     for (seed, (n, condition)) in
         [(1000, 1.0), (1500, 1e4), (4000, 1e8), (999, 1e16), (1500, 1e23), (4000, 1e30)].into_iter().enumerate()
@@ -140,11 +144,15 @@ fn every_bound_holds<T: Element>(array: fn(Vec<T>) -> Array) {
         let reached = all / sum.abs();
         assert!(reached >= condition / 100.0, "the condition is {reached:e}, not {condition:e}");
         worst = worst.max(reached);
-        for rung in family.rungs() {
-            let (result, row) = run(&bench, rung.name, array(values.clone()));
-            let (error, bound) = (exact.minus(result).abs(), bound::<T>(&row, n, sum, all));
-            assert!(row.is_clean(), "{} at condition {reached:e}: {:?}", rung.name, row.findings);
-            assert!(error <= bound, "{} at condition {reached:e}: off by {error:e}, more than {bound:e}", rung.name);
+        for (of, bench) in &families {
+            for rung in kernels::family(of.0).expect("a family").rungs() {
+                let run = run_of(bench, *of, rung, array(values.clone()), (None, None));
+                let (result, row) = run.expect("a run");
+                let (error, bound) = (exact.minus(result).abs(), bound::<T>(&row, sum, all));
+                let name = format!("{} {} at condition {reached:e}", of.0, rung.name);
+                assert!(row.is_clean(), "{name}: {:?}", row.findings);
+                assert!(error <= bound, "{name}: off by {error:e}, more than {bound:e}");
+            }
         }
     }
     assert!(worst >= 1e29, "{worst:e}");
@@ -172,7 +180,7 @@ fn a_bound_rejects_what_is_beyond_it() {
             let all = Exact::sum(values.iter().map(|&x| f64::from(x.abs()))).to_f64();
             let (plain, _) = run(&bench, "best", Array::F32(values.clone()));
             let (_, row) = run(&bench, rung, Array::F32(values));
-            exact.minus(plain).abs() > bound::<f32>(&row, 4000, exact.to_f64(), all)
+            exact.minus(plain).abs() > bound::<f32>(&row, exact.to_f64(), all)
         });
         let rejected = rejected.count();
         assert!(rejected >= 3, "{rung}: {rejected} of 8");
@@ -182,7 +190,80 @@ fn a_bound_rejects_what_is_beyond_it() {
     let exact = Exact::sum(ones.iter().map(|&x| f64::from(x)));
     let next = f64::from((right as f32).next_up());
     assert_eq!(right, 4000.0);
-    assert!(exact.minus(next).abs() > bound::<f32>(&row, 4000, 4000.0, 4000.0));
+    assert!(exact.minus(next).abs() > bound::<f32>(&row, 4000.0, 4000.0));
+}
+
+/// Checks that no chain of additions is longer than the bound of a rung assumes, on numbers that make a chain's error
+/// as large as the bound allows: 1, and in the other operand of each addition in its chain a single half of its last
+/// place, which is rounded away. The operands are those of the rung: a half is kept if the sum is still 1.
+fn no_chain_is_longer_than_its_bound<T: Element>(array: fn(Vec<T>) -> Array) {
+    const N: usize = 150;
+    let (bench, u) = (bench(Choice::Sim, "reduce"), unit(T::DTYPE));
+    for rung in kernels::family("reduce").expect("a family").rungs() {
+        if reduce::bound(rung, T::DTYPE) != Bound::Plain {
+            continue;
+        }
+        for (first, shape) in [(0, (None, None)), (0, (Some(32), Some(1))), (64, (Some(32), Some(1)))] {
+            let mut values = vec![T::ZERO; N];
+            values[first] = T::round(Value::Float(1.0));
+            let run = |values: &[T]| run_of(&bench, ("reduce", "sum"), rung, array(values.to_vec()), shape);
+            let (_, row) = match run(&values) {
+                Ok(run) => run,
+                // Some rungs have larger blocks only, or a grid of their own.
+                Err(error) if shape == (None, None) => panic!("{}: {error}", rung.name),
+                Err(_) => continue,
+            };
+            let mut chain = 0_u32;
+            for i in (0..N).filter(|&i| i != first) {
+                values[i] = T::round(Value::Float(u));
+                if run(&values).expect("a run").0 == 1.0 {
+                    chain += 1;
+                } else {
+                    values[i] = T::ZERO;
+                }
+            }
+            let (error, sum) = (f64::from(chain) * u, 1.0 + f64::from(chain) * u);
+            let bound = bound::<T>(&row, sum, sum);
+            assert!(error <= bound, "{} {shape:?}: {chain} additions are beyond {}", rung.name, row.depth);
+            // Nor is it far shorter: blocks also add the zeros of threads without elements.
+            assert!(4 * u64::from(chain) >= row.depth, "{} {shape:?}: {chain} of {}", rung.name, row.depth);
+        }
+    }
+}
+
+/// Checks the other bounds on numbers that bring the errors near them, from below: sums that are rounded once on a sum
+/// halfway between two floats, and sorted numbers on those that are each a little above 1, by half of the last place
+/// of the sum so far, which is rounded away.
+fn other_bounds_are_reached<T: Element>(array: fn(Vec<T>) -> Array) {
+    let u = unit(T::DTYPE);
+    let halves = (1..=1000_u32).map(|k| if k == 1 { 1.0 } else { 1.0 + u * f64::from(1_u32 << k.ilog2()) }).collect();
+    for of in [("reduce", "sum"), ("exact_sum", "")] {
+        let bench = bench(Choice::Sim, of.0);
+        for rung in kernels::family(of.0).expect("a family").rungs() {
+            let (values, share): (Vec<f64>, _) = match kind::<T>(of.0, rung) {
+                Bound::Plain => continue,
+                Bound::Sorted => (Vec::clone(&halves), 0.6),
+                _ => (vec![1.0, u], 0.999),
+            };
+            let exact = Exact::sum(values.iter().copied());
+            let values: Vec<T> = values.into_iter().map(|x| T::round(Value::Float(x))).collect();
+            let (result, row) = run_of(&bench, of, rung, array(values), (None, None)).expect("a run");
+            let (error, bound) = (exact.minus(result).abs(), bound::<T>(&row, exact.to_f64(), exact.to_f64()));
+            assert!(error <= bound && error >= share * bound, "{} {}: {error:e}, {bound:e}", of.0, rung.name);
+        }
+    }
+}
+
+#[test]
+fn sums_of_f32_reach_their_bounds_and_no_more() {
+    no_chain_is_longer_than_its_bound::<f32>(Array::F32);
+    other_bounds_are_reached::<f32>(Array::F32);
+}
+
+#[test]
+fn sums_of_f64_reach_their_bounds_and_no_more() {
+    no_chain_is_longer_than_its_bound::<f64>(Array::F64);
+    other_bounds_are_reached::<f64>(Array::F64);
 }
 
 #[test]

@@ -46,8 +46,7 @@ fn pages() -> Result<BTreeMap<PathBuf, String>> {
     };
     let families: Vec<_> = FAMILIES.par_iter().map(files).collect::<Result<_>>()?;
     let index = (PathBuf::from("README.md"), page::index());
-    let (text, plot) = floats::page()?;
-    let floats = [(format!("{}.md", floats::NAME).into(), text), (format!("{}.svg", floats::NAME).into(), plot)];
+    let floats = floats::pages()?;
     let of_sizes =
         |(text, plot)| [(format!("{}.md", sizes::NAME).into(), text), (format!("{}.svg", sizes::NAME).into(), plot)];
     let sizes = sizes::page()?.map(of_sizes);

@@ -11,8 +11,8 @@
 //!
 //! Operations other than sums of floats are exact, and have no errors to carry.
 //!
-//! - *Error bound*: `u * |sum| + 2 * (d * u)^2 * sum(|x|)`, up to a factor `1 + 2 * d * u`, with `u` half the type's
-//!   epsilon and `d` the longest chain of additions: the sum's own errors are at most `d * u * sum(|x|)` together, and
+//! - *Error bound*: `u * |sum| + (1 + u) * g(d) * g(2 * d) * sum(|x|)`, with `g(k) = k * u / (1 - k * u)`, `u` half the
+//!   type's epsilon and `d` the longest chain of additions: the sum's own errors are at most `g(d) * sum(|x|)`, and
 //!   adding them up takes at most `2 * d` additions.
 //! - *Class*: bits fixed by length and grid.
 //!

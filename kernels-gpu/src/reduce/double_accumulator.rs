@@ -8,7 +8,7 @@
 //!
 //! Sums of f32 are the only ones with a wider type that they need: integers wrap, and a maximum is one of the elements.
 //!
-//! - *Error bound* (f32): `u * |sum| + d * 2^-53 * sum(|x|)`, up to a factor `1 + d * 2^-53`, with `u` half of f32's
+//! - *Error bound* (f32): `u * |sum| + (1 + u) * d * w / (1 - d * w) * sum(|x|)`, with `w = 2^-53`, `u` half of f32's
 //!   epsilon and `d` the longest chain of additions.
 //! - *Class*: bits fixed by length and grid.
 

@@ -54,6 +54,7 @@ impl Job<'_> {
         let verdict = oracle.judge(&result, launches.depth);
         let mut row = Row::new(family, variant, &Job { oracle, ..*self }, verdict);
         (row.block, row.grid) = launches.shape;
+        row.depth = launches.depth;
         row.judged(oracle, &result, launches.depth);
         row.value = oracle.value.and_then(|_| result.single());
         if self.problem.inputs.is_empty() {
@@ -98,6 +99,9 @@ pub struct Row {
     pub block: u32,
     /// Blocks of the (first) launch; 0 without a launch.
     pub grid: u32,
+    /// Additions in the longest chain from an element to the result, where the error bound depends on it; else 0.
+    #[serde(skip)]
+    pub depth: u64,
     /// The result; null for an array.
     pub value: Option<Value>,
     /// The expected result; null for an array.
@@ -177,6 +181,7 @@ impl Row {
             device_name: device_name.to_owned(),
             block: 0,
             grid: 0,
+            depth: 0,
             value: None,
             reference: oracle.value,
             error: Value::Float(verdict.error),

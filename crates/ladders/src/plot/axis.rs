@@ -3,15 +3,18 @@
 /// Most labels of an axis.
 const MOST: usize = 12;
 
-/// Places of labels from `low` to `high`: powers of ten; with twice and five times these, or whole steps, where there
-/// would be fewer than three.
+/// Places of labels from `low` to `high`: powers of ten, of more than [`MOST`] every second or third one; with twice
+/// and five times these, or whole steps, where there would be fewer than three.
 pub(super) fn ticks(low: f64, high: f64) -> Vec<f64> {
     if !(low > 0.0 && low < high && high.is_finite()) {
         return Vec::new();
     }
     let powers = |factors: &[f64]| -> Vec<f64> {
         let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-        let all = (first..=last).flat_map(|power| factors.iter().map(move |factor| factor * 10_f64.powi(power)));
+        let step = (last - first) / MOST as i32 + 1;
+        let all = (first..=last)
+            .filter(|power| power % step == 0)
+            .flat_map(|power| factors.iter().map(move |factor| factor * 10_f64.powi(power)));
         all.filter(|tick| (low..=high).contains(tick)).collect()
     };
     for factors in [&[1.0][..], &[1.0, 2.0, 5.0]] {
@@ -45,6 +48,7 @@ mod tests {
     #[test]
     fn every_axis_has_labels() {
         assert_eq!(ticks(0.5, 2000.0), [1.0, 10.0, 100.0, 1000.0]);
+        assert_eq!(ticks(1e-17, 2.0), [-16, -14, -12, -10, -8, -6, -4, -2, 0].map(|power| 10_f64.powi(power)));
         assert_eq!(ticks(15.0, 80.0), [20.0, 40.0, 60.0, 80.0]);
         assert_eq!(ticks(150.0, 1200.0), [200.0, 500.0, 1000.0]);
         for (low, high) in [(46.1, 62.0), (0.031, 0.042), (1999.0, 2001.0), (1e-3, 1e9), (3000.0, 7100.0)] {

@@ -1,7 +1,8 @@
 //! The rungs that only sums of floats have.
 
+use super::bound::Bound;
 use super::oracle;
-use super::scheme::{Bound, ByPlan, Kernel, LastBlock, Scheme, Table, wider};
+use super::scheme::{ByPlan, Kernel, LastBlock, Scheme, Table, wider};
 use crate::kernels::Entry;
 use crate::kernels::ladder::Chosen;
 use crate::kernels::plan::Plan;

@@ -2,7 +2,7 @@
 //!
 //! Only `best` computes them: it widens elements as it reads them, where the others show one idea each.
 
-use super::{FAMILY, only_best, scheme::Bound};
+use super::{FAMILY, bound::Bound, only_best};
 use crate::error::{Error, Result};
 use crate::kernels::generic::{Reduces, with_op};
 use crate::kernels::ladder::{Chosen, Ladder, Resolved, Run, Rung};

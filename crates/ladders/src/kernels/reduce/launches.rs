@@ -127,10 +127,9 @@ impl Blueprint {
                 if grid.is_some_and(|grid| grid != 1) {
                     return Err(Error::Usage(format!("`{name}` has one block: leave {GRID_SIZE} out")));
                 }
-                // One thread adds all, but from the smallest on, which halves the bound of `n` additions; that of
-                // `depth` additions has a factor of two of its own.
                 let shared = sorted::shared(n as usize, size_of::<T>()) as u32;
-                Ok(Self::per_block(block, vec![1], n.div_ceil(4) + 1, shared))
+                // One thread adds all.
+                Ok(Self::per_block(block, vec![1], n - 1, shared))
             }
             Scheme::ByPlan(_) | Scheme::Missing => {
                 Err(Error::Usage(format!("`{name}` has no launches of this operation and type")))

@@ -21,17 +21,19 @@ use super::{Case, Entry, Family, Job, Limits, Operand, Oracle, Problem, Resolved
 use crate::compare::Expected;
 use crate::error::Result;
 use crate::kernels::spelling::{BLOCK_SIZE, N};
+use bound::Bound;
 pub use floats::Operation;
-use kernels_gpu::reduce::{Max, Min, best, double_accumulator::Widen, sorted};
+use kernels_gpu::reduce::{Max, Min, Sum, best, double_accumulator::Widen, sorted};
 use launches::{Blueprint, Scratch};
 use rustwarp::backend::{Backend, Buffer, Module, require_memory};
 use rustwarp::element::{Dtype, Element, Summand};
 use rustwarp::with_dtype;
-use scheme::{Bound, Kernel, RunValue, Scheme, Table};
+use scheme::{Kernel, RunValue, Scheme, Table};
 use std::marker::PhantomData;
 
 mod arg;
 mod bits;
+pub mod bound;
 mod floats;
 mod half;
 mod launches;
@@ -103,6 +105,20 @@ pub fn reduce<O: Operation<T>, T: Element + Widen>(
 pub fn has_kernels<O: Operation<T>, T: Element + Widen>(rung: RungId) -> bool {
     let Rung { kernel, .. } = &table::rungs::<O, T>()[rung.row];
     !matches!(kernel, Planned::Here(Kernel { scheme: Scheme::Missing, .. }))
+}
+
+/// The error bound of a rung's sums of f32 or f64.
+pub fn bound(rung: RungId, dtype: Dtype) -> Bound {
+    fn of<T: Element + Widen>(rung: RungId) -> Bound
+    where
+        Sum: Operation<T>,
+    {
+        match &table::rungs::<Sum, T>()[rung.row].kernel {
+            Planned::Here(kernel) => kernel.scheme.bound(),
+            Planned::ByLibrary => Bound::Plain,
+        }
+    }
+    if dtype == Dtype::F64 { of::<f64>(rung) } else { of::<f32>(rung) }
 }
 
 /// Plans the reduction of the first `n` elements of `input`, of which there is at least one, and passes the plan to
@@ -201,10 +217,10 @@ impl<O: Operation<T> + Reduces, T: Element + Widen> Ladder for Reduce<O, T> {
         with_value::<O, T>(rung, &input.buffer, n, &mut |plan, _| {
             let view = || input.problem.view::<T>(0);
             let oracle = match rung.kernel {
-                Planned::Here(Kernel { scheme: Scheme::LastBlock { bound, .. }, .. }) if *bound != Bound::Plain => {
-                    Some(oracle::<T>(input.problem, O::REDUCTION, *bound)?)
-                }
                 Planned::Here(Kernel { scheme: Scheme::ByPlan(plan), .. }) => Some(fixed((plan.sum)(view()?))),
+                Planned::Here(Kernel { scheme, .. }) if scheme.bound() != Bound::Plain => {
+                    Some(oracle::<T>(input.problem, O::REDUCTION, scheme.bound())?)
+                }
                 _ => None,
             };
             run(match oracle {
@@ -273,7 +289,9 @@ fn oracle<T: Summand>(problem: Problem<'_>, op: Reduction, bound: Bound) -> Resu
     let (value, wrapped) = (reference.expected::<T::Sum>(0).value, reference.wrapped);
     let judge = Oracle::elements::<T::Sum>(vec![1], move |_, depth| match bound {
         Bound::Plain => reference.expected::<T::Sum>(depth),
-        Bound::Precise => reference.expected_precisely::<T::Sum>(depth),
+        // Half the bound of as many additions in any order, and `expected` doubles it.
+        Bound::Sorted => reference.expected::<T::Sum>(depth.div_ceil(4) + 1),
+        Bound::Wider | Bound::Compensated | Bound::Rounded => reference.expected_precisely::<T::Sum>(depth),
         Bound::Doubled => reference.expected_doubled::<T::Sum>(depth),
     });
     Ok(judge.with_value(value).with_wrapped(wrapped))

@@ -1,5 +1,6 @@
 //! The kinds of launches that reduce many values to one, with their kernels.
 
+use super::bound::Bound;
 use crate::error::Result;
 use crate::kernels::Entry;
 use crate::kernels::ladder::{Chosen, Planned};
@@ -81,17 +82,6 @@ pub type LastBlock<T> = for<'a> fn(Slice<'a, T>, PtrMut<'a, u64>, PtrMut<'a, u32
 /// Words of 8 bytes in the partial result of a [`Scheme::LastBlock`].
 pub const PARTIAL: usize = 2;
 
-/// The error bounds of sums of floats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
-    /// That of a tree in the table's type.
-    Plain,
-    /// That of a tree in about twice its precision, whose result is rounded once.
-    Precise,
-    /// The same, where each addition has about twice the precision of its own result.
-    Doubled,
-}
-
 /// A function that takes a plan and the memory of its value.
 pub(super) type RunValue<'r, T> = &'r mut dyn FnMut(Plan<'_>, &Buffer<'_, T>) -> Result<()>;
 
@@ -138,7 +128,7 @@ pub enum Scheme<T: 'static> {
         /// Writes `output[0]`.
         kernel: LastBlock<T>,
     },
-    /// One block, with shared memory for all elements in the slots of `sorted`.
+    /// One block, with shared memory for all elements in the slots of `sorted`, and one thread that adds them.
     OneBlock(Launcher<T>),
     /// The library's.
     ByPlan(ByPlan<T>),
@@ -149,6 +139,15 @@ pub enum Scheme<T: 'static> {
 }
 
 impl<T> Scheme<T> {
+    /// The error bound of its sums of floats.
+    pub(super) fn bound(&self) -> Bound {
+        match self {
+            Self::LastBlock { bound, .. } => *bound,
+            Self::OneBlock(_) => Bound::Sorted,
+            _ => Bound::Plain,
+        }
+    }
+
     /// The launch for the whole input; the output is ignored by a scheme that launches again on partial results, and
     /// these by the atomic one. Only the last block takes words and a ticket. `None` if it is not planned here.
     pub(super) fn call<'a>(

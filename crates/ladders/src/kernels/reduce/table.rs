@@ -1,7 +1,8 @@
 //! The variants of `reduce`, one row each: the ladder first, then other forms, `best` last. A new variant is a new row.
 
+use super::bound::Bound;
 use super::floats::{self, Operation};
-use super::scheme::{Bound, ForBlock, Kernel, Launcher, Scheme, Table, wider};
+use super::scheme::{ForBlock, Kernel, Launcher, Scheme, Table, wider};
 use crate::kernels::BlockRule;
 use crate::kernels::ladder::{Planned, Rung};
 use kernels_gpu::reduce::double_accumulator::Widen;
@@ -112,7 +113,7 @@ pub(super) fn rungs<O: Operation<T>, T: Element + Widen>() -> Vec<Rung<Table<T>>
             idea: double_accumulator::IDEA,
             block: BlockRule::OneOf { sizes: &best::BLOCKS, default: double_accumulator::BLOCK },
             kernel: Planned::Here(Kernel::from(Scheme::LastBlock {
-                bound: if size_of::<T>() < size_of::<T::Wide>() { Bound::Precise } else { Bound::Plain },
+                bound: if size_of::<T>() < size_of::<T::Wide>() { Bound::Wider } else { Bound::Plain },
                 blocks_per_sm: double_accumulator::BLOCKS_PER_SM,
                 kernel: |input, partials, ticket, output| {
                     double_accumulator::reduce_double_accumulator::<O, T>(input, wider(partials), ticket, output)
@@ -124,7 +125,7 @@ pub(super) fn rungs<O: Operation<T>, T: Element + Widen>() -> Vec<Rung<Table<T>>
             idea: compensated::IDEA,
             block: BlockRule::OneOf { sizes: &best::BLOCKS, default: compensated::BLOCK },
             kernel: Planned::Here(Kernel::from(Scheme::LastBlock {
-                bound: Bound::Precise,
+                bound: Bound::Compensated,
                 blocks_per_sm: compensated::BLOCKS_PER_SM,
                 kernel: |input, partials, ticket, output| {
                     compensated::reduce_compensated::<O, T>(input, wider(partials), ticket, output)
