@@ -110,7 +110,8 @@ pub fn index() -> String {
         text += &format!("| [{0}]({0}.md) | {1} | {2} |\n", family.name, family.idea, names.join(", "));
     }
     text += "\nSums of floats, their errors beside their bounds, and their order: \
-        [How to add floats](adding_floats.md). Times from 2^10 elements on, beside the vendor's libraries: [Time over size](sizes.md).\n";
+        [How to add floats](adding_floats.md). Times from 2^10 elements on, beside the vendor's libraries: \
+        [Time over size](sizes.md).\n";
     text += COLUMNS_TEXT;
     text + ESTIMATES_TEXT
 }
