@@ -278,15 +278,9 @@ pub fn of_emulated_f32(device: &Device) {
             plan.launch_with(factors, epilogue, product)
         });
     }
-    for transposed in STORED {
-        for layout in layouts(Sizes { m: 35, n: 67, k: 33, transposed, ..Sizes::default() }) {
-            if layout.1.count == 1 {
-                types.check(device, layout, &[ALL], "emulated", |factors, epilogue, product| {
-                    emulated::Plan::new(device, layout.0)?.launch_with(factors, epilogue, product)
-                });
-            }
-        }
-    }
+    types.check_layouts(device, [35, 67, 33], "emulated", |(sizes, batch), factors, epilogue, product| {
+        emulated::Plan::batched(device, sizes, batch)?.launch_with(factors, epilogue, product)
+    });
     let sizes = Sizes { m: 2, n: 3, k: 2, ..Sizes::default() };
     let on = |x: &[f32]| device.upload(x).expect("memory");
     let (a, b, mut c) = (on(&[f32::INFINITY, 1.0, 2.0, 3.0]), on(&[1.0; 6]), on(&[10.0; 6]));

@@ -223,12 +223,10 @@ pub fn emulated_products(device: &Device) {
     let types = Types { factor: |x| x, product: |x| x, gap: 1e30_f32 };
     for sizes in [[140, 50, 70], [33, 18, 35]] {
         each(sizes, |(sizes, batch), scales| {
-            if batch.count == 1 {
-                let epilogue = Epilogue { alpha: scales[0], beta: scales[1], ..Epilogue::default() };
-                types.check(device, (sizes, batch), scales, "emulated", |factors, product| {
-                    emulated::Plan::new(device, sizes)?.launch_with(factors, &epilogue, product)
-                });
-            }
+            let epilogue = Epilogue { alpha: scales[0], beta: scales[1], ..Epilogue::default() };
+            types.check(device, (sizes, batch), scales, "emulated", |factors, product| {
+                emulated::Plan::batched(device, sizes, batch)?.launch_with(factors, &epilogue, product)
+            });
         });
     }
 }

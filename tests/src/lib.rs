@@ -1,6 +1,7 @@
 //! Code shared by the tests on the simulator and on a GPU: every variant, type, operation and awkward shape, in loops
 //! over the registry. Only `order` names a kernel.
 
+pub mod accuracy;
 pub mod asynchronous;
 pub mod cases;
 pub mod checked;

@@ -1,10 +1,12 @@
 //! Products of f32 on tensor cores, on the simulator: exact where they can be, as IEEE says for infinities and NaN, and
-//! closer to the exact product than a chain of f32 additions.
+//! closer to the exact product than a chain of f32 additions. And products at every accuracy, as batches and with
+//! epilogues.
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
-use rustwarp::accuracy::Accuracy;
-use rustwarp::matmul::Sizes;
-use rustwarp::{Device, Error, emulated};
+use rustwarp::accuracy::{Accuracy, Plan};
+use rustwarp::matmul::{Batch, Epilogue, Sizes};
+use rustwarp::{Device, Error, View, emulated};
+use tests::accuracy as shared;
 
 fn sim() -> Device {
     Device::sim().expect("the simulator")
@@ -136,9 +138,18 @@ fn infinities_nan_and_extreme_elements_take_part_as_in_f32() {
 #[test]
 fn small_products_leave_tensor_cores_out() {
     let sizes = |m, n, k| Sizes { m, n, k, ..Sizes::default() };
-    assert!(emulated::pays(sizes(1024, 1024, 1024)) && emulated::pays(sizes(1 << 31, 1 << 31, 1 << 31)));
-    assert!(!emulated::pays(sizes(1024, 1024, 1023)) && !emulated::pays(sizes(0, 1 << 31, 1 << 31)));
-    assert!(emulated::pays(sizes(usize::MAX, usize::MAX, usize::MAX)));
+    let pays = |sizes| emulated::pays(sizes, Batch::SINGLE);
+    assert!(pays(sizes(1024, 1024, 1024)) && pays(sizes(1 << 31, 1 << 31, 1 << 31)));
+    assert!(!pays(sizes(1024, 1024, 1023)) && !pays(sizes(0, 1 << 31, 1 << 31)));
+    assert!(pays(sizes(usize::MAX, usize::MAX, usize::MAX)));
+    // Tiles that are mostly empty, and factors whose elements are used seldom.
+    assert!(!pays(sizes(16, 1 << 15, 1 << 15)) && !pays(sizes(1 << 15, 1 << 15, 16)));
+    assert!(!pays(sizes(128, 1 << 15, 1 << 15)) && pays(sizes(256, 1 << 15, 1 << 15)));
+    let batches = |count, sizes| emulated::pays(sizes, Batch::contiguous(count, sizes).expect("it fits"));
+    assert!(batches(8, sizes(512, 512, 512)) && !batches(7, sizes(512, 512, 512)));
+    assert!(
+        batches(64, sizes(256, 256, 256)) && !batches(4096, sizes(64, 64, 64)) && !batches(0, sizes(512, 512, 512))
+    );
     // The sums of the two ways differ in their last bits.
     let (m, n, k) = (24, 20, 256);
     let (device, a, b) = (sim(), random(m * k, 1), random(k * n, 2));
@@ -164,4 +175,86 @@ fn misuse_is_refused() {
     plan.launch([&x, &x], &mut memory).expect("a launch");
     let mut short = device.zeros::<f32>(8).expect("memory");
     assert!(matches!(plan.launch([&x, &x], &mut short), Err(Error::Mismatch(_))));
+}
+
+#[test]
+fn every_accuracy_is_within_its_bound() {
+    shared::within_the_bounds(&sim());
+}
+
+#[test]
+fn every_accuracy_multiplies_many_matrices() {
+    shared::many_products(&sim());
+}
+
+#[test]
+fn every_accuracy_takes_products_without_elements_or_terms() {
+    shared::empty_products(&sim());
+}
+
+#[test]
+fn every_accuracy_keeps_infinities_and_nan_in_their_products() {
+    shared::infinities_and_nan(&sim());
+}
+
+#[test]
+fn tf32_is_outside_of_the_other_bounds() {
+    shared::tf32_is_outside_of_the_other_bounds(&sim());
+}
+
+/// A plan says how it computes: as was asked for where that is faster.
+#[test]
+fn plans_say_their_accuracy() {
+    let device = sim();
+    let planned = |count, n, accuracy| {
+        let sizes = Sizes { m: n, n, k: n, ..Sizes::default() };
+        let batch = Batch::contiguous(count, sizes).expect("it is small");
+        Plan::batched(&device, sizes, batch, accuracy).expect("a plan").accuracy()
+    };
+    assert_eq!(planned(8, 512, Accuracy::F32Emulated), Accuracy::F32Emulated);
+    assert_eq!(planned(7, 512, Accuracy::F32Emulated), Accuracy::F32);
+    assert_eq!(planned(1, 8, Accuracy::Tf32), Accuracy::Tf32);
+    assert_eq!(planned(8, 512, Accuracy::F32), Accuracy::F32);
+}
+
+/// At every accuracy: memory of other lengths, of other devices, that overlaps, and products that do.
+#[test]
+fn misuse_of_batches_and_epilogues_is_refused() {
+    let device = sim();
+    let sizes = Sizes { m: 3, n: 5, k: 4, ..Sizes::default() };
+    let batch = Batch::contiguous(2, sizes).expect("it is small");
+    let memory = |n: usize| device.zeros::<f32>(n).expect("memory");
+    let (a, b, mut c, other) = (memory(24), memory(40), memory(30), sim());
+    for accuracy in shared::ACCURACIES {
+        let plan = Plan::forced(&device, sizes, batch, accuracy).expect("a plan");
+        plan.launch([&a, &b], &mut c).expect("products");
+        let mut refusal = |factors, epilogue: &Epilogue<'_, f32>, words: &str| {
+            let error = plan.launch_with(factors, epilogue, &mut c).expect_err("a refusal").to_string();
+            assert!(error.contains(words), "{accuracy:?}: {error}");
+        };
+        let none = Epilogue::default();
+        refusal([&b, &b], &none, "A has 40 elements, and 24 are needed");
+        refusal([&a, &a], &none, "B has 24 elements, and 40 are needed");
+        let with = |view| Some(View::from(view));
+        refusal(
+            [&a, &b],
+            &Epilogue { row_scales: with(&a), ..none },
+            "the rows' scales has 24 elements, and 3 are needed",
+        );
+        refusal([&a, &b], &Epilogue { column_scales: with(&a), ..none }, "the columns' scales has 24 elements, and 5");
+        refusal([&a, &b], &Epilogue { bias: with(&a), ..none }, "the bias has 24 elements, and 5 are needed");
+        refusal([&a, &b], &Epilogue { addend: with(&a), beta: 1.0, ..none }, "the addend has 24 elements, and 30");
+        let mut short = memory(29);
+        let error = plan.launch([&a, &b], &mut short).expect_err("a refusal").to_string();
+        assert!(error.contains("the output has 29 elements, and 30 are needed"), "{accuracy:?}: {error}");
+        let mut elsewhere = other.zeros::<f32>(30).expect("memory");
+        assert!(matches!(plan.launch([&a, &b], &mut elsewhere), Err(Error::OtherDevice { .. })), "{accuracy:?}");
+        let planned = |sizes, batch| Plan::forced(&device, sizes, batch, accuracy).map(drop).expect_err("a refusal");
+        let error = planned(sizes, Batch::new(2, [12, 20, 14])).to_string();
+        assert!(error.contains("every 14 elements overlap"), "{accuracy:?}: {error}");
+        let error = planned(Sizes { leading_dimensions: [0, 4, 0], ..sizes }, batch).to_string();
+        assert!(error.contains("the leading dimension of B is 4"), "{accuracy:?}: {error}");
+        let error = planned(sizes, Batch::new(1 << 33, [0, 0, 15])).to_string();
+        assert!(error.contains("multiply in parts"), "{accuracy:?}: {error}");
+    }
 }

@@ -12,18 +12,24 @@
 //! - Infinities, NaN and elements from 2^105 on take part as in `matmul`; the rows and columns that have them are
 //!   computed without tensor cores, slowly.
 //! - *Determinism*: the same bits in every run.
-//! - *Memory*: as much again as A and B take, for the time of the call.
+//! - *Memory*: as much again as all A and B take, for the time of the call; rows of A count up to multiples of 256,
+//!   columns of B of 192, and their depth of 64.
+//! - *Batches*: [`Plan::batched`] computes many products of one size in one launch, after one for all A and one for all
+//!   B. A factor that all products have is sliced once.
 //! - [`Epilogue`]: scales, an addend, a bias and an activation in the same launch.
+//! - *Layout*: row-major, A and B also stored transposed, any of the three as parts of larger matrices.
 //! - *Source*: H. Ootomo and R. Yokota (2022); the kernels are `kernels_gpu::tensor`.
 //!
-//! GPUs of compute capability 9.0 and the simulator have the kernels: [`supports`].
+//! GPUs of compute capability 9.0 and the simulator have the kernels: [`supports`]. [`accuracy`](crate::accuracy) uses
+//! them where they are faster: [`pays`].
 
 use crate::backend::{DeviceInfo, Handle, Memory, Shape, View, ViewMut};
 use crate::device::Device;
 use crate::epilogue::{Epilogue, Parameters};
 use crate::error::{Error, Result};
 use crate::launch::{Launch, require_grid};
-use crate::matmul::{Sizes, small};
+use crate::matmul::{Batch, Sizes};
+use crate::mixed_matmul::problem::Problem;
 use crate::ptx::library;
 use kernels_gpu::tensor::{A_TRANSPOSED, B_TRANSPOSED, DEPTH, PIECE, ROW, best, slices};
 
@@ -36,20 +42,35 @@ pub fn supports(info: &DeviceInfo) -> bool {
 /// (`docs/results/h200`).
 const PAYS: u128 = 1 << 30;
 
-/// Whether a product is large enough for the kernels to be faster than [`matmul`](mod@crate::matmul).
-pub const fn pays(sizes: Sizes) -> bool {
-    (sizes.m as u128 * sizes.n as u128).saturating_mul(sizes.k as u128) >= PAYS
+/// Least number of products in which an element of a factor takes part, for factors of one size: each element is read,
+/// sliced, written and read again.
+const USES: u128 = 256;
+
+/// Whether the kernels are faster than [`matmul`](mod@crate::matmul): all products together have 2^30 multiplications
+/// or more, and each fills its tiles of 256 x 192 x 64 at least by half and uses each element of its factors in 256
+/// multiplications or more (the harmonic mean of `m` and `n`). The first was measured with cubes; the other two are
+/// predicted from the measured times of tiles and slices.
+pub const fn pays(sizes: Sizes, batch: Batch) -> bool {
+    let (m, n, k) = (sizes.m as u128, sizes.n as u128, sizes.k as u128);
+    let each = (m * n).saturating_mul(k);
+    let [rows, columns] = [(best::ROWS * best::CLUSTER) as u128, best::COLUMNS as u128];
+    let [m_in_tiles, n_in_tiles] = [m.next_multiple_of(rows), n.next_multiple_of(columns)];
+    let in_tiles = m_in_tiles.saturating_mul(n_in_tiles).saturating_mul(k.next_multiple_of(PIECE as u128));
+    let is_reused = (m * n).saturating_mul(2) >= (m + n).saturating_mul(USES);
+    each.saturating_mul(batch.count as u128) >= PAYS && each >= in_tiles / 2 && is_reused
 }
 
-/// A factor in slices: its scratch memory, and the launch that fills it.
+/// The matrices A or B in slices: their scratch memory, and the launch that fills it.
 struct Sliced<H: Handle> {
     /// 16 bytes at a time, as bulk copies take them.
     slices: Memory<u128, H>,
     scales: Memory<u128, H>,
-    /// Rows of A or columns of B.
+    /// Rows of a matrix A or columns of a matrix B.
     lines: u32,
     /// With those that fill the last tile.
     padded: u32,
+    /// Number of matrices, and elements from one to the next.
+    matrices: (u32, u64),
     /// Lines of a tile.
     tile: u32,
     /// Whether neighbours in memory belong to different lines.
@@ -60,20 +81,31 @@ struct Sliced<H: Handle> {
 }
 
 impl<H: Handle> Sliced<H> {
-    fn new(device: &H, lines: u32, [tile, multiple]: [u32; 2], depth: u32, across: bool, pitch: u32) -> Result<Self> {
+    /// Plans the slices of factor 0 or 1 with this many lines, in tiles of `tile`, to a multiple of `multiple`.
+    fn new(
+        device: &H,
+        problem: &Problem,
+        factor: usize,
+        lines: u32,
+        [tile, multiple]: [u32; 2],
+        across: bool,
+    ) -> Result<Self> {
         let too_large = || Error::Argument("a factor is too large for the GPU: multiply in parts".to_owned());
+        let (depth, matrices, pitch) = (problem.depth, problem.matrices(factor), problem.pitches[factor]);
         let padded = lines.checked_next_multiple_of(multiple).ok_or_else(too_large)?;
+        let all = padded.checked_mul(matrices.0).ok_or_else(too_large)?;
         let pieces = depth.div_ceil(PIECE) as usize;
-        let words = (padded as usize).checked_mul(pieces).ok_or_else(too_large)?;
+        let words = (all as usize).checked_mul(pieces).ok_or_else(too_large)?;
         // Units of 16 bytes of the tiles' rows: two tiles to a piece.
         let row = (PIECE / DEPTH * ROW / 16) as usize;
-        let blocks = u64::from(padded / slices::LINES) * u64::from(depth.div_ceil(slices::SPAN));
+        let blocks = u64::from(all / slices::LINES) * u64::from(depth.div_ceil(slices::SPAN));
         let grid = require_grid(blocks, "a factor of this size", "multiply in parts")?;
         Ok(Self {
             slices: Memory::uninit(device.clone(), words.checked_mul(row).ok_or_else(too_large)?, "slices")?,
             scales: Memory::uninit(device.clone(), words / 4, "scales")?,
             lines,
             padded,
+            matrices,
             tile,
             across,
             pitch,
@@ -85,22 +117,20 @@ impl<H: Handle> Sliced<H> {
         let kernel = if self.across { slices::tensor_slices::<true> } else { slices::tensor_slices::<false> };
         let (slices, scales) = (self.slices.ptr(), self.scales.ptr());
         let (lines, pitch, padded, tile) = (self.lines, self.pitch, self.padded, self.tile);
-        let call = kernel(factor.slice(factor.len()), slices, scales, lines, depth, pitch, padded, tile);
-        // SAFETY: the factor has the plan's size, scratch memory the padded size, and every part of it a block.
+        let (count, step) = self.matrices;
+        let call = kernel(factor.slice(factor.len()), slices, scales, lines, depth, pitch, padded, tile, count, step);
+        // SAFETY: the factors have the plan's sizes, scratch memory the padded size, and every part of it a block.
         let launch = unsafe { Launch::new(call, self.shape) };
         launch.using([factor.reads(), self.slices.writes(), self.scales.writes()])
     }
 }
 
-/// A product of matrices of one size, with its scratch memory. It can be launched any number of times.
+/// A product of matrices of one size, or a batch, with its scratch memory. It can be launched any number of times.
 pub struct Plan<H: Handle = Device> {
     device: H,
-    /// Elements of A, of B and of the product.
+    /// Elements of A, of B and of the products.
     spans: [usize; 3],
-    /// `m`, `n`, `k`.
-    for_kernels: [u32; 3],
-    /// Elements from one row in memory of A, of B and of the product to the next.
-    pitches: [u32; 3],
+    problem: Problem,
     /// Bits that say how A and B are stored.
     stored: u32,
     factors: [Sliced<H>; 2],
@@ -108,45 +138,50 @@ pub struct Plan<H: Handle = Device> {
 }
 
 impl<H: Handle> Plan<H> {
-    /// Plans products of these sizes.
+    /// Plans products of these sizes: [`Plan::batched`] for one product.
     ///
     /// # Errors
-    /// [`Error::Argument`] on devices without the kernels, for sizes beyond 2^31, for leading dimensions that are less
-    /// than a row or beyond 2^32 - 1, and for more than a grid can have;
-    /// [`Error::OutOfMemory`] if the device has too little memory for the slices.
+    /// Those of [`Plan::batched`].
     pub fn new(device: &H, sizes: Sizes) -> Result<Self> {
-        let (Sizes { m, n, k, transposed, .. }, info) = (sizes, device.backend().info());
+        Self::batched(device, sizes, Batch::SINGLE)
+    }
+
+    /// Plans batches of products.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] on devices without the kernels, for sizes from 2^31 - 512 on and as many products, for
+    /// leading dimensions that are less than a row or beyond 2^32 - 1, for products that overlap, and for more than a
+    /// grid can have; [`Error::OutOfMemory`] if the device has too little memory for the slices.
+    pub fn batched(device: &H, sizes: Sizes, batch: Batch) -> Result<Self> {
+        let ([a_transposed, b_transposed], info) = (sizes.transposed, device.backend().info());
         if !supports(info) {
             return Err(Error::Argument(format!(
                 "products of f32 on tensor cores need a GPU of compute capability 9.0, and {} is none: use `matmul`",
                 info.name
             )));
         }
-        let fits = |n: usize| u32::try_from(n).ok().filter(|n| *n <= 1 << 31);
-        let (Some(rows), Some(columns), Some(depth)) = (fits(m), fits(n), fits(k)) else {
-            return Err(Error::Argument(format!("sizes are at most 2^31, not {m}x{n}x{k}: multiply in parts")));
-        };
-        let pitches = small(sizes.pitches()?)?;
-        let cluster = best::ROWS * best::CLUSTER;
+        let (problem, spans) = (Problem::new(sizes, batch)?, batch.spans(sizes)?);
+        let (cluster, Problem { rows, columns, count, .. }) = (best::ROWS * best::CLUSTER, problem);
         let tiles = u64::from(rows.div_ceil(cluster)) * u64::from(columns.div_ceil(best::COLUMNS));
+        let tiles = require_grid(tiles.saturating_mul(count.into()), "the product", "multiply in parts")?;
         // A block per multiprocessor, in whole clusters.
-        let clusters = u64::from(info.multiprocessors / best::CLUSTER).clamp(1, tiles.max(1));
-        let grid = if m == 0 || n == 0 { 0 } else { clusters as u32 * best::CLUSTER };
+        let clusters = (info.multiprocessors / best::CLUSTER).clamp(1, tiles.max(1));
+        let grid = if tiles == 0 { 0 } else { clusters * best::CLUSTER };
         Ok(Self {
             device: device.clone(),
-            spans: sizes.spans()?,
-            for_kernels: [rows, columns, depth],
-            pitches,
-            stored: (u32::from(transposed[0]) * A_TRANSPOSED) | (u32::from(transposed[1]) * B_TRANSPOSED),
+            spans,
+            problem,
+            stored: (u32::from(a_transposed) * A_TRANSPOSED) | (u32::from(b_transposed) * B_TRANSPOSED),
             factors: [
-                Sliced::new(device, rows, [best::ROWS, cluster], depth, transposed[0], pitches[0])?,
-                Sliced::new(device, columns, [best::COLUMNS; 2], depth, !transposed[1], pitches[1])?,
+                Sliced::new(device, &problem, 0, rows, [best::ROWS, cluster], a_transposed)?,
+                Sliced::new(device, &problem, 1, columns, [best::COLUMNS; 2], !b_transposed)?,
             ],
             shape: Shape::linear(grid, best::BLOCK).with_shared(best::SHARED),
         })
     }
 
-    /// The launches that write the product of A and B, in order. Those of a product without elements do nothing.
+    /// The launches that write the product of A and B, or those of a batch, in order. Those of a product without
+    /// elements do nothing.
     ///
     /// # Errors
     /// [`Error::Mismatch`] for memory of another length, [`Error::OtherDevice`] for memory of another device.
@@ -170,7 +205,7 @@ impl<H: Handle> Plan<H> {
     ) -> Result<[Launch<'a>; 3]> {
         let (a, b, product) = (a.into(), b.into(), product.into());
         epilogue.require(&self.device, self.spans, [a, b], product)?;
-        let [rows, columns, depth] = self.for_kernels;
+        let Problem { rows, columns, depth, count, steps, pitches } = self.problem;
         let Parameters { how, alpha, beta, addend, vectors: [row_scales, column_scales, bias] } =
             epilogue.parameters(&product, [rows, columns].map(|n| n as usize))?;
         let [sliced_a, sliced_b] = &self.factors;
@@ -185,7 +220,9 @@ impl<H: Handle> Plan<H> {
             rows,
             columns,
             depth,
-            self.pitches,
+            count,
+            steps,
+            pitches,
             self.stored,
             how,
             alpha,
@@ -195,8 +232,9 @@ impl<H: Handle> Plan<H> {
             column_scales,
             bias,
         );
-        // SAFETY: the matrices and their slices have the plan's sizes and the epilogue its lengths, the launches before
-        // write the slices, and block, shared memory and grid are the kernel's.
+        // SAFETY: the matrices and their slices have the plan's sizes and the epilogue its lengths, products do not
+        // overlap (see `Batch::spans`), the launches before write the slices, and block, shared memory and grid are
+        // the kernel's.
         let launch = unsafe { Launch::new(call, self.shape) };
         let scratch = [sliced_a.slices.reads(), sliced_b.slices.reads()];
         let scales = [sliced_a.scales.reads(), sliced_b.scales.reads()];
@@ -206,7 +244,7 @@ impl<H: Handle> Plan<H> {
 }
 
 impl Plan {
-    /// Starts the product of A and B, in stream order.
+    /// Starts the product of A and B, or those of a batch, in stream order.
     ///
     /// # Errors
     /// Those of [`Plan::prepare`], [`Error::NoPtx`] if the kernels are not built, and the errors of the device.

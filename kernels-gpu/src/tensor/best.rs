@@ -36,15 +36,18 @@ pub const IDEA: &str =
 /// Threads per block.
 pub const BLOCK: u32 = (WARPGROUPS + 1) * 128;
 
-/// Multiplies two matrices of f32, `m` by `k` and `k` by `n`, with their slices and scales (of
+/// Multiplies `count` pairs of matrices of f32, `m` by `k` and `k` by `n`, with their slices and scales (of
 /// [`tensor_slices`](super::slices::tensor_slices), for tiles of [`ROWS`] and [`COLUMNS`], A's lines padded to whole
-/// clusters). `stored` says how A and B lie, as for the family `matmul`; rows in memory of A, B and the product start
-/// every `pitches` elements. With [`FINISHED`](crate::epilogue::FINISHED) in `how`, sums become what [`Epilogue`] says.
+/// clusters). The matrices A, B and the products start every `steps` elements, with 0 for a factor that all products
+/// have. `stored` says how A and B lie, as for the family `matmul`; rows in memory of A, B and the product start
+/// every `pitches` elements. With [`FINISHED`](crate::epilogue::FINISHED) in `how`, sums become what [`Epilogue`] says;
+/// addends start every `steps[2]` elements, as the products do.
 ///
 /// # Safety
 /// [`BLOCK`] threads, [`SHARED`] bytes of dynamic shared memory, a number of blocks that [`CLUSTER`] divides, and a
-/// GPU of sm_90; `a` has `m * k` elements, `b` `k * n`, `c` room for `m * n` and
-/// overlaps nothing but, exactly, the addend; the other pointers of the epilogue are null or have their elements.
+/// GPU of sm_90; `a` and `b` have the elements of their matrices, `c` room for the products, which do not overlap, and
+/// overlaps nothing but, exactly, the addend; the other pointers of the epilogue are null or have their elements; there
+/// are less than 2^31 tiles of clusters.
 #[kernel(launch_bounds(BLOCK, 1), cluster(CLUSTER))]
 pub unsafe fn tensor_best(
     a_slices: &[u128],
@@ -57,6 +60,8 @@ pub unsafe fn tensor_best(
     m: u32,
     n: u32,
     k: u32,
+    count: u32,
+    steps: [u64; 3],
     pitches: [u32; 3],
     stored: u32,
     how: u32,
@@ -71,7 +76,8 @@ pub unsafe fn tensor_best(
     let output = Output { c, how, epilogue };
     let slices = [a_slices.as_ptr().cast(), b_slices.as_ptr().cast()];
     let scales = [a_scales.as_ptr().cast(), b_scales.as_ptr().cast()];
-    let problem = Problem { slices, scales, factors: [a, b], m, n, k, pitches, stored };
+    let factors = [a.as_ptr(), b.as_ptr()];
+    let problem = Problem { slices, scales, factors, m, n, k, count, steps, pitches, stored };
     if !cfg!(target_feature = "sm_90") {
         // SAFETY: the caller upholds this function's contract.
         unsafe { without_tensor_cores(&problem, output) };
@@ -101,19 +107,22 @@ pub unsafe fn tensor_best(
     }
 }
 
-/// Computes the product element by element: what PTX for older GPUs does, on which the library uses `matmul`.
+/// Computes the products element by element: what PTX for older GPUs does, on which the library uses `matmul`.
 ///
 /// # Safety
-/// The output has room for the product.
+/// The output has room for the products.
 #[inline(always)]
-unsafe fn without_tensor_cores(problem: &Problem<'_>, output: Output) {
+unsafe fn without_tensor_cores(problem: &Problem, output: Output) {
     // Without `max` the compiler would keep a panic for a division by 0.
     let columns = (problem.n as usize).max(1);
     let mut i = thread::global_index();
-    while i < problem.m as usize * columns {
-        let (row, column) = ((i / columns) as u32, (i % columns) as u32);
+    let each = (problem.m as usize * columns).max(1);
+    let elements = problem.m as usize * problem.n as usize * problem.count as usize;
+    while i < elements {
+        let (product, row, column) = ((i / each) as u32, (i % each / columns) as u32, (i % columns) as u32);
+        let of = problem.of(product);
         // SAFETY: the element is inside the product.
-        unsafe { output.write(problem, [row, column], problem.plain(row, column)) };
+        unsafe { output.of(problem, product).write(&of, [row, column], of.plain(row, column)) };
         i += thread::grid_stride();
     }
 }
@@ -123,22 +132,28 @@ unsafe fn without_tensor_cores(problem: &Problem<'_>, output: Output) {
 /// # Safety
 /// One thread of each block of the cluster calls it.
 #[inline(always)]
-unsafe fn fill(problem: &Problem<'_>, ring: Ring) {
+unsafe fn fill(problem: &Problem, ring: Ring) {
     let rank = cluster::block_rank();
     let [down, across] = problem.tiles();
     let steps = problem.pieces() * (PIECE / DEPTH);
-    let [padded_m, padded_n] = [down * ROWS * CLUSTER, across * COLUMNS];
+    // Tiles of the slices of one A and one B, and lines of those of all.
+    let tiles = [down * CLUSTER, across];
+    let lines = [tiles[0] * problem.matrices(0) * ROWS, tiles[1] * problem.matrices(1) * COLUMNS];
     let part = B_STAGE / CLUSTER;
     let mut position = Position::FIRST;
     let (mut slot, mut first_round) = (0, true);
     let mut tile = thread::block_idx_x() / CLUSTER;
-    while tile < down * across {
+    while tile < problem.all_tiles() {
         let place = problem.place(tile, rank);
+        let [row, column] = [
+            problem.matrix(0, place.product) * tiles[0] + place.row,
+            problem.matrix(1, place.product) * tiles[1] + place.column,
+        ];
         let start = |index: u32, bytes: u32| index as usize * steps as usize * bytes as usize;
-        let mut a = problem.slices[0].wrapping_add(start(place.row, A_STAGE));
-        let mut b = problem.slices[1].wrapping_add(start(place.column, B_STAGE) + (rank * part) as usize);
-        let mut a_scales = problem.scales[0].wrapping_add((place.row * ROWS) as usize);
-        let mut b_scales = problem.scales[1].wrapping_add((place.column * COLUMNS) as usize);
+        let mut a = problem.slices[0].wrapping_add(start(row, A_STAGE));
+        let mut b = problem.slices[1].wrapping_add(start(column, B_STAGE) + (rank * part) as usize);
+        let mut a_scales = problem.scales[0].wrapping_add((row * ROWS) as usize);
+        let mut b_scales = problem.scales[1].wrapping_add((column * COLUMNS) as usize);
         let mut step = 0;
         while step < steps {
             let (stage, begins) = (position.stage, step.is_multiple_of(PIECE / DEPTH));
@@ -156,8 +171,8 @@ unsafe fn fill(problem: &Problem<'_>, ring: Ring) {
                     let scales = ring.scales(slot);
                     copy_bulk(scales, a_scales, ROWS * 4, full);
                     copy_bulk(scales.add(ROWS * 4), b_scales, COLUMNS * 4, full);
-                    a_scales = a_scales.wrapping_add(padded_m as usize);
-                    b_scales = b_scales.wrapping_add(padded_n as usize);
+                    a_scales = a_scales.wrapping_add(lines[0] as usize);
+                    b_scales = b_scales.wrapping_add(lines[1] as usize);
                     slot = Ring::next_slot(slot);
                 }
             }
@@ -175,7 +190,7 @@ unsafe fn fill(problem: &Problem<'_>, ring: Ring) {
 /// # Safety
 /// All threads of the warpgroup call it together.
 #[inline(always)]
-unsafe fn multiply(problem: &Problem<'_>, ring: Ring, warpgroup: u32, output: Output) {
+unsafe fn multiply(problem: &Problem, ring: Ring, warpgroup: u32, output: Output) {
     let rank = cluster::block_rank();
     let thread = thread::thread_idx_x() % 128;
     let (lane, warp) = (thread % 32, thread / 32);
@@ -188,11 +203,10 @@ unsafe fn multiply(problem: &Problem<'_>, ring: Ring, warpgroup: u32, output: Ou
             unsafe { ring.barriers().empty(stage).arrive_at(thread) };
         }
     };
-    let [down, across] = problem.tiles();
     let mut position = Position::FIRST;
     let mut slot = 0;
     let mut tile = thread::block_idx_x() / CLUSTER;
-    while tile < down * across {
+    while tile < problem.all_tiles() {
         let mut total = Sums::<SUMS>::zero();
         let mut piece = 0;
         while piece < problem.pieces() {
@@ -222,8 +236,9 @@ unsafe fn multiply(problem: &Problem<'_>, ring: Ring, warpgroup: u32, output: Ou
             piece += 1;
         }
         let place = problem.place(tile, rank);
+        let (of, output) = (problem.of(place.product), output.of(problem, place.product));
         // SAFETY: by contract of the kernel there is room for the product.
-        unsafe { output.store(problem, &total, place.row * ROWS + row, place.column * COLUMNS + column) };
+        unsafe { output.store(&of, &total, place.row * ROWS + row, place.column * COLUMNS + column) };
         tile += thread::grid_dim_x() / CLUSTER;
     }
 }

@@ -1,8 +1,8 @@
 //! Prepares a factor: every f32 becomes two f16, scaled by pieces, in the order in which the product reads them.
 //!
 //! A *line* is a row of A or a column of B. The slices are tiles of `lines` by 32 of the depth, one after the other
-//! along the depth, then along the lines. A row of a tile is 128 bytes: 32 high parts, then 32 low parts, their runs of
-//! 16 bytes exchanged as the tensor cores want it ([`cuda_std::warpgroup::Tile`]). So a tile is one bulk copy.
+//! along the depth, the lines and the matrices of a batch. A row of a tile is 128 bytes: 32 high parts, then 32 low
+//! parts, their runs of 16 bytes exchanged as tensor cores want it ([`cuda_std::warpgroup::Tile`]): one bulk copy.
 //!
 //! A warp prepares 128 elements of a line at a time, four in each lane, and half of it a piece. Where neighbours in
 //! memory belong to different lines, the block turns 32 lines in shared memory first.
@@ -30,17 +30,19 @@ const PITCH: usize = SPAN as usize + 4;
 static mut TURNED: [MaybeUninit<f32>; LINES as usize * PITCH] =
     [const { MaybeUninit::uninit() }; LINES as usize * PITCH];
 
-/// Writes slices and scales of a factor with `lines` lines of `depth` elements. `ACROSS`: neighbours in memory belong
-/// to different lines, `x[k * pitch + line]`; else to one, `x[line * pitch + k]`.
+/// Writes slices and scales of the factors of a batch, `count` matrices with `lines` lines of `depth` elements, which
+/// start every `step` elements. `ACROSS`: neighbours in memory belong to different lines, `x[k * pitch + line]`; else
+/// to one, `x[line * pitch + k]`.
 ///
-/// `padded` is the number of lines with those that fill the last tile, which are 0, and `tile` that of a tile. The
-/// scale of piece `p` of a line is f32 number `p * padded + line` of `scales`; it is NaN if the piece has elements from
-/// 2^105 on, infinities or NaN, which are not in the slices.
+/// `padded` is the number of lines of a matrix with those that fill the last tile, which are 0, and `tile` that of a
+/// tile. The scale of piece `p` of a line is f32 number `(p * count + matrix) * padded + line` of `scales`; it is NaN
+/// if the piece has elements from 2^105 on, infinities or NaN, which are not in the slices.
 ///
 /// # Safety
-/// `BLOCK` threads, and a block for every 32 lines of `padded` and 128 of the depth, those along the lines first; `x`
-/// has the factor's elements, `slices` room for `padded` times the whole pieces of the depth times 4 bytes, `scales`
-/// for `padded` times the number of pieces. `tile` and `padded` are multiples of 32.
+/// `BLOCK` threads, and a block for every 32 lines of `count * padded` and 128 of the depth, those along the lines
+/// first; `x` has the matrices' elements, `slices` room for `count * padded` times the whole pieces of the depth times
+/// 4 bytes, `scales` for `count * padded` times the number of pieces. `tile` and `padded` are multiples of 32, and
+/// `tile` divides `padded`.
 #[kernel(for ACROSS in [false, true], launch_bounds(BLOCK))]
 pub unsafe fn tensor_slices<const ACROSS: bool>(
     x: &[f32],
@@ -51,11 +53,18 @@ pub unsafe fn tensor_slices<const ACROSS: bool>(
     pitch: u32,
     padded: u32,
     tile: u32,
+    count: u32,
+    step: u64,
 ) {
     let (slices, scales) = (slices.cast::<u64>(), scales.cast::<f32>());
-    let blocks = (padded / LINES).max(1);
+    let all = padded * count;
+    let blocks = (all / LINES).max(1);
     let block = thread::block_idx_x();
-    let (first_line, first_k) = (block % blocks * LINES, block / blocks * SPAN);
+    // The block's first line among those of all matrices, and in its own one.
+    let (first, first_k) = (block % blocks * LINES, block / blocks * SPAN);
+    let matrix = first / padded.max(1);
+    let first_line = first - matrix * padded;
+    let x = x.as_ptr().wrapping_add(matrix as usize * step as usize);
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
     let k = first_k + lane * 4;
     if ACROSS {
@@ -65,7 +74,7 @@ pub unsafe fn tensor_slices<const ACROSS: bool>(
             let at = from as usize * pitch as usize + line as usize;
             // SAFETY: the element is inside `x`; row and lane are within the array, where each place has one thread.
             unsafe {
-                let value = if from < depth && line < lines { *x.get_unchecked(at) } else { 0.0 };
+                let value = if from < depth && line < lines { *x.add(at) } else { 0.0 };
                 (&raw mut TURNED).cast::<f32>().add(lane as usize * PITCH + row as usize).write(value);
             }
             row += WARPS;
@@ -74,17 +83,16 @@ pub unsafe fn tensor_slices<const ACROSS: bool>(
     }
     let mut i = warp;
     while i < LINES {
-        let line = first_line + i;
         let values = if ACROSS {
             // SAFETY: the place is within the array, aligned to 16, and was written before the barrier.
             unsafe { F32x4::load((&raw const TURNED).cast::<f32>().add(i as usize * PITCH + lane as usize * 4).cast()) }
                 .0
         } else {
             // SAFETY: the caller upholds this function's contract.
-            unsafe { of_line(x, line, k, [lines, depth], pitch) }
+            unsafe { of_line(x, first_line + i, k, [lines, depth], pitch) }
         };
         // SAFETY: the lanes are together, and the caller upholds the rest.
-        unsafe { write(values, slices, scales, [line, k], [depth, padded, tile]) };
+        unsafe { write(values, slices, scales, [first + i, k], [depth, all, tile]) };
         i += WARPS;
     }
 }
@@ -94,23 +102,23 @@ pub unsafe fn tensor_slices<const ACROSS: bool>(
 /// # Safety
 /// `x` has lines of this number and depth.
 #[inline(always)]
-unsafe fn of_line(x: &[f32], line: u32, k: u32, [lines, depth]: [u32; 2], pitch: u32) -> [f32; 4] {
+unsafe fn of_line(x: *const f32, line: u32, k: u32, [lines, depth]: [u32; 2], pitch: u32) -> [f32; 4] {
     let at = line as usize * pitch as usize + k as usize;
-    if line < lines && k + 3 < depth && pitch.is_multiple_of(4) && x.as_ptr().addr().is_multiple_of(16) {
+    if line < lines && k + 3 < depth && pitch.is_multiple_of(4) && x.addr().is_multiple_of(16) {
         // SAFETY: the four are within `x`, aligned to 16 bytes.
-        return unsafe { F32x4::load(x.as_ptr().add(at).cast()) }.0;
+        return unsafe { F32x4::load(x.add(at).cast()) }.0;
     }
     let mut values = [0.0; 4];
     crate::unroll::unroll!(j < 4 => {
         if line < lines && k + (j as u32) < depth {
             // SAFETY: the element is inside `x`.
-            values[j] = unsafe { *x.get_unchecked(at + j) };
+            values[j] = unsafe { *x.add(at + j) };
         }
     });
     values
 }
 
-/// Scales, slices and writes four neighbours of a line.
+/// Scales, slices and writes four neighbours of a line, whose number counts those of all matrices, `padded` of them.
 ///
 /// # Safety
 /// The lanes of a warp are together, lane `l` with the elements from `4 l` on; the rest as for [`tensor_slices`].

@@ -21,12 +21,24 @@ pub struct Output {
 }
 
 impl Output {
+    /// The output of a product: its memory and, if there is one, its addend.
+    #[inline(always)]
+    pub fn of(mut self, problem: &Problem, product: u32) -> Self {
+        let elements = problem.steps[2] as usize * product as usize;
+        self.c = self.c.wrapping_add(elements);
+        let addend = self.epilogue.addend.cast::<f32>();
+        if !addend.is_null() {
+            self.epilogue.addend = addend.wrapping_add(elements).cast();
+        }
+        self
+    }
+
     /// Stores a thread's elements, those inside the product, the first of which has this row and column.
     ///
     /// # Safety
     /// There is room for the product, and the epilogue has its vectors and matrix.
     #[inline(always)]
-    pub unsafe fn store(self, problem: &Problem<'_>, total: &Sums<SUMS>, row: u32, column: u32) {
+    pub unsafe fn store(self, problem: &Problem, total: &Sums<SUMS>, row: u32, column: u32) {
         // SAFETY: the caller upholds this function's contract.
         unsafe {
             if self.how & FINISHED != 0 {
@@ -42,7 +54,7 @@ impl Output {
     /// # Safety
     /// As for [`store`](Self::store), for an element inside the product.
     #[inline(always)]
-    pub unsafe fn write(self, problem: &Problem<'_>, place: [u32; 2], sum: f32) {
+    pub unsafe fn write(self, problem: &Problem, place: [u32; 2], sum: f32) {
         // SAFETY: the caller upholds this function's contract.
         unsafe {
             let element = if self.how & FINISHED == 0 {
@@ -63,7 +75,7 @@ impl Output {
     /// # Safety
     /// The element is inside the product.
     #[inline(always)]
-    unsafe fn addend(self, problem: &Problem<'_>, [row, column]: [u32; 2]) -> f32 {
+    unsafe fn addend(self, problem: &Problem, [row, column]: [u32; 2]) -> f32 {
         let addend = self.epilogue.addend.cast_mut().cast::<f32>();
         // SAFETY: the caller upholds this function's contract.
         if addend.is_null() { 0.0 } else { unsafe { problem.element(addend, row, column).read() } }
@@ -74,7 +86,7 @@ impl Output {
     /// # Safety
     /// As for [`store`](Self::store).
     #[inline(always)]
-    unsafe fn finish(self, problem: &Problem<'_>, total: &Sums<SUMS>, row: u32, column: u32) {
+    unsafe fn finish(self, problem: &Problem, total: &Sums<SUMS>, row: u32, column: u32) {
         let (total, rows) = (total.get(), [row, row + 8]);
         let last = problem.m.wrapping_sub(1);
         // SAFETY: a row that is not there has the scale of the last one, which is not used.
@@ -109,7 +121,7 @@ impl Output {
     /// Whether two neighbours, the first of which is in an even column, lie on a boundary in the product and the
     /// addend.
     #[inline(always)]
-    fn pairs(self, problem: &Problem<'_>) -> bool {
+    fn pairs(self, problem: &Problem) -> bool {
         let even = (problem.n | problem.pitches[2]).is_multiple_of(2);
         even && (self.c.addr() | self.epilogue.addend.addr()).is_multiple_of(8)
     }
@@ -121,7 +133,7 @@ impl Output {
     #[inline(always)]
     unsafe fn load_addends<const N: usize>(
         self,
-        problem: &Problem<'_>,
+        problem: &Problem,
         rows: [u32; 2],
         column: u32,
         pairs: bool,
@@ -159,7 +171,7 @@ impl Output {
     #[inline(always)]
     unsafe fn finish_block(
         self,
-        problem: &Problem<'_>,
+        problem: &Problem,
         (rows, column): ([u32; 2], u32),
         scales: [f32; 2],
         pairs: bool,
@@ -186,7 +198,7 @@ impl Output {
 /// # Safety
 /// The factors have their sizes.
 #[inline(always)]
-unsafe fn correct_sums(problem: &Problem<'_>, rows: [u32; 2], column: u32, sums: &mut [f32; 4]) {
+unsafe fn correct_sums(problem: &Problem, rows: [u32; 2], column: u32, sums: &mut [f32; 4]) {
     let (mut i, end) = (0, opaque(4) as u32);
     while i < end {
         let (row, column) = (if i < 2 { rows[0] } else { rows[1] }, column + i % 2);
@@ -217,7 +229,7 @@ fn turn<const N: usize>(numbers: &mut [f32; N]) {
 /// # Safety
 /// As for [`write_pair`].
 #[inline(always)]
-unsafe fn write(problem: &Problem<'_>, total: &Sums<SUMS>, row: u32, column: u32, pairs: bool, c: *mut f32) {
+unsafe fn write(problem: &Problem, total: &Sums<SUMS>, row: u32, column: u32, pairs: bool, c: *mut f32) {
     let total = total.get();
     let mut has_nan = false;
     unroll!(block < SUMS / 4 => {
@@ -239,7 +251,7 @@ unsafe fn write(problem: &Problem<'_>, total: &Sums<SUMS>, row: u32, column: u32
 /// # Safety
 /// `c` has room for the product, and is aligned to 8 if `pairs`, with an even number of columns and an even pitch.
 #[inline(always)]
-unsafe fn write_pair(problem: &Problem<'_>, values: [f32; 2], row: u32, column: u32, pairs: bool, c: *mut f32) {
+unsafe fn write_pair(problem: &Problem, values: [f32; 2], row: u32, column: u32, pairs: bool, c: *mut f32) {
     if row >= problem.m || column >= problem.n {
         return;
     }
@@ -263,7 +275,7 @@ unsafe fn write_pair(problem: &Problem<'_>, values: [f32; 2], row: u32, column: 
 /// # Safety
 /// The thread has written its elements to `c`.
 #[inline(always)]
-unsafe fn correct(problem: &Problem<'_>, row: u32, column: u32, c: *mut f32) {
+unsafe fn correct(problem: &Problem, row: u32, column: u32, c: *mut f32) {
     let mut i = 0;
     while i < SUMS as u32 {
         let (row, column) = (row + i / 2 % 2 * 8, column + i / 4 * 8 + i % 2);

@@ -2,12 +2,18 @@
 
 use libtest_mimic::Trial;
 use rustwarp::Device;
-use tests::{epilogue, gemm, ieee, mixed};
+use tests::{accuracy, epilogue, gemm, ieee, mixed};
 
 use crate::trial;
 
 pub fn trials() -> Vec<Trial> {
     vec![
+        trial("accuracy_within_the_bounds", || accuracy::within_the_bounds(&gpu())),
+        trial("accuracy_many_products", || accuracy::many_products(&gpu())),
+        trial("accuracy_empty_products", || accuracy::empty_products(&gpu())),
+        trial("accuracy_infinities_and_nan", || accuracy::infinities_and_nan(&gpu())),
+        trial("accuracy_large_batches", || accuracy::large_batches(&gpu())),
+        trial("accuracy_tf32_is_outside_of_the_other_bounds", || accuracy::tf32_is_outside_of_the_other_bounds(&gpu())),
         trial("gemm_every_tile_of_f32", || gemm::every_tile_of_f32(&gpu())),
         trial("gemm_every_tile_of_f64", || gemm::every_tile_of_f64(&gpu())),
         trial("gemm_products_of_16_bits", || gemm::products_of_16_bits(&gpu())),

@@ -107,11 +107,13 @@ launchers!(A B C D E G);
 launchers!(A B C D E G H);
 launchers!(A B C D E G H I);
 launchers!(A B C D E G H I J);
+launchers!(A B C D E G H I J K);
 launchers!(A B C D E G H I J K L M N);
 launchers!(A B C D E G H I J K L M N O);
 launchers!(A B C D E G H I J K L M N O P Q);
 launchers!(A B C D E G H I J K L M N O P Q R S T);
 launchers!(A B C D E G H I J K L M N O P Q R S T U);
+launchers!(A B C D E G H I J K L M N O P Q R S T U V);
 
 #[cfg(test)]
 mod tests {

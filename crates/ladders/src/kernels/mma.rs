@@ -24,6 +24,8 @@ pub const FAMILY: Family = Family {
     idea: "C = A * B on the tensor cores of any GPU since sm_80, warp by warp: of f16, bf16, tf32 and i8",
     dtypes: &[Dtype::F16, Dtype::Bf16, Dtype::F32, Dtype::I8],
     variants: || FAMILY.merge(|_, dtype| resolve(dtype)),
+    // The rungs before the last multiply no batches.
+    cases: super::tensor::cases,
     resolve: |problem| resolve(problem.dtype),
     ..super::tensor::FAMILY
 };

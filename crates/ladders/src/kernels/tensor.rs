@@ -28,7 +28,7 @@ pub const FAMILY: Family = Family {
     only: &[],
     settings: &[TRANSPOSE_A.listed(), TRANSPOSE_B.listed(), DISTRIBUTION.listed()],
     variants: || FAMILY.merge(|_, dtype| resolve(dtype)),
-    cases,
+    cases: cases_with_batches,
     sizes,
     of_vectors: false,
     generate: super::matmul::FAMILY.generate,
@@ -130,10 +130,9 @@ impl Ladder for Tensor {
             return multiply::<f32, f32, _>(factors, rung, run);
         }
         let Factors { ref a, ref b, products, .. } = *factors;
-        let sizes = products.single()?;
-        let result = [sizes.m, sizes.n];
-        let output = rung.uninit::<f32>(sizes.m * sizes.n, "c")?;
-        let plan = library::Plan::new(&rung.device, sizes)?;
+        let (Products { sizes, batch, .. }, result) = (products, products.result());
+        let output = rung.uninit::<f32>(products.elements()?, "c")?;
+        let plan = library::Plan::batched(&rung.device, sizes, batch)?;
         let [slice_a, slice_b, multiply] = plan.prepare([a, b], &output)?;
         let shape = multiply.shape();
         let steps = Plan::new(shape.threads() as u32, shape.grid[0], &output, &result);
@@ -263,6 +262,22 @@ pub(super) fn upload<'j, T: Scalar, O: Scalar>(job: &'j Job<'_>) -> Result<Facto
         products,
         work,
     })
+}
+
+/// Those of [`cases`], and batches: without products, of one, of products within a tile and of several.
+fn cases_with_batches() -> Vec<Case> {
+    let (a, b) = ("transpose-a", "transpose-b");
+    let mut cases = cases();
+    cases.extend([
+        Case::new(&[0, 3, 5, 2]),
+        Case::new(&[3, 2, 5, 0]).with(a, ""),
+        Case::new(&[1, 5, 3, 2]),
+        Case::new(&[3, 33, 17, 9]).with(a, "").with(b, ""),
+        Case::new(&[2, 129, 40, 136]),
+        Case::new(&[3, 40, 200, 67]).with(a, ""),
+        Case::new(&[2, 260, 24, 65]).with(b, ""),
+    ]);
+    cases
 }
 
 /// Sizes around tiles, pieces and clusters with every storage order, small enough for the simulator.

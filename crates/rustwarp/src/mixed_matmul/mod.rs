@@ -30,7 +30,7 @@
 
 mod factor;
 mod parts;
-mod problem;
+pub(crate) mod problem;
 mod stored;
 mod tile;
 mod warpgroups;
