@@ -83,8 +83,8 @@ impl<K: Keys> Extreme<u64> for ByKeys<K> {
 /// Writes the index of the first maximum (minimum) to `output[0]`; the first NaN counts as both.
 ///
 /// # Safety
-/// The block is a multiple of 32; `records` has [`record_words()`] per block, all 0 before the first launch, and is used
-/// by one launch at a time; the device has room for two blocks.
+/// The block is a multiple of 32; `records` has [`record_words()`] per block, all 0 before the first launch, and is
+/// used by one launch at a time; the device has room for two blocks.
 #[kernel(for O in [Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn reduce_arg<O: Op<T>, T: Number>(input: &[T], records: *mut u64, output: *mut u64) {
     // SAFETY: the caller upholds this function's contract; numbers with keys are `f64`.

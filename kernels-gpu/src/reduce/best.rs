@@ -2,8 +2,8 @@
 //!
 //! - Each thread has `UNROLL` independent 16-byte loads in flight, enough to cover the latency of memory; the elements
 //!   before the first 16-byte boundary and after the last one are added singly, so the slice may start at any element.
-//! - The first block waits for the results of all blocks, and reduces them in the order of the blocks: no second launch,
-//!   and no dependence on which block is last. CUB still launches two kernels.
+//! - The first block waits for the results of all blocks, and reduces them in the order of the blocks: no second
+//!   launch, and no dependence on which block is last. CUB still launches two kernels.
 
 use super::{
     Max, Min, Op, Sum,
@@ -49,8 +49,8 @@ pub const fn record_words(bytes: usize) -> usize {
 /// Reduces the input to `output[0]`; f16 and bf16 are widened to f32 as they are read.
 ///
 /// # Safety
-/// The block is a multiple of 32; `records` has [`record_words()`] per block, all 0 before the first launch, and is used
-/// by one launch at a time; the device has room for two blocks.
+/// The block is a multiple of 32; `records` has [`record_words()`] per block, all 0 before the first launch, and is
+/// used by one launch at a time; the device has room for two blocks.
 #[cfg_attr(feature = "reduce", kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64, F16, Bf16]))]
 pub unsafe fn reduce_best<O: Op<<T as Entry>::Sum>, T: Entry>(
     input: &[<T as Entry>::Bits],

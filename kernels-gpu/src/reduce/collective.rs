@@ -148,13 +148,13 @@ pub unsafe fn grid_reduce<O: Operator<T>, T: Pod>(value: T, partials: *mut T, ti
     (tid == 0).then_some(value)
 }
 
-/// Reduces the values of all threads of the grid, as [`grid_reduce`] does, in the same order; one thread of block 0 gets
-/// the result, all others `None`.
+/// Reduces the values of all threads of the grid, as [`grid_reduce`] does, in the same order; one thread of block 0
+/// gets the result, all others `None`.
 ///
 /// Every block but the first gives its result to block 0 as a record, which arrives whole, so that nothing has to be
-/// ordered: a ticket costs a fence, an atomic operation and a load, one after the
-/// other. (H200, f32 of 2^18 and 2^22: 5.2 and 10.3 us instead of 5.7 and 11.0. If the last block waits, 5.3 and 10.5;
-/// sums of clusters of eight blocks first, 6.0 and 11.1.) The records are left as they were.
+/// ordered: a ticket costs a fence, an atomic operation and a load, one after the other. (H200, f32 of 2^18 and 2^22:
+/// 5.2 and 10.3 us instead of 5.7 and 11.0. If the last block waits, 5.3 and 10.5; sums of clusters of eight blocks
+/// first, 6.0 and 11.1.) The records are left as they were.
 ///
 /// # Safety
 /// All threads of the grid call it once, and blocks are a multiple of 32 threads; the device has room for another block

@@ -103,8 +103,8 @@ impl<O: Op<T>, T: Element, H: Handle> ArgPlan<O, T, H> {
         input.require(device, self.n, "the input")?;
         output.require_output(device, 1, &[input.span()])?;
         let call = reduce_arg::<O, T>(input.slice(self.n), self.records.ptr(), output.ptr());
-        // SAFETY: whole warps, and the records of each block, which are 0 and which every launch leaves at 0; every device
-        // has room for two blocks.
+        // SAFETY: whole warps, and the records of each block, which are 0 and which every launch leaves at 0; every
+        // device has room for two blocks.
         let launch = unsafe { Launch::new(call, self.config.shape()) };
         Ok(launch.using([input.reads(), self.records.writes(), output.writes()]))
     }

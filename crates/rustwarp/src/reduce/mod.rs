@@ -154,8 +154,8 @@ impl<O: Op<T::Sum>, T: Summand, H: Handle> Plan<O, T, H> {
         // integers of the same layout.
         let elements = unsafe { Slice::new(input.address(), self.n) };
         let call = best::reduce_best::<O, T::Entry>(elements, self.records.ptr(), output.ptr());
-        // SAFETY: whole warps, a record per block, which is 0 and which every launch leaves at 0; every device has room for
-        // two blocks.
+        // SAFETY: whole warps, a record per block, which is 0 and which every launch leaves at 0; every device has room
+        // for two blocks.
         let launch = unsafe { Launch::new(call, self.config.shape()) };
         Ok(launch.using([input.reads(), self.records.writes(), output.writes()]))
     }
