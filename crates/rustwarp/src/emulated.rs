@@ -42,21 +42,21 @@ pub fn supports(info: &DeviceInfo) -> bool {
 /// (`docs/results/h200`).
 const PAYS: u128 = 1 << 30;
 
-/// Least number of products in which an element of a factor takes part, for factors of one size: each element is read,
-/// sliced, written and read again.
+/// Products in which an element of a factor takes part, for factors of one size, that do not pay yet: each element is
+/// read, sliced, written and read again.
 const USES: u128 = 256;
 
 /// Whether the kernels are faster than [`matmul`](mod@crate::matmul): all products together have 2^30 multiplications
-/// or more, and each fills its tiles of 256 x 192 x 64 at least by half and uses each element of its factors in 256
-/// multiplications or more (the harmonic mean of `m` and `n`). The first was measured with cubes; the other two are
-/// predicted from the measured times of tiles and slices.
+/// or more, and each fills its tiles of 256 x 192 x 64 at least by half and uses each element of its factors in more
+/// than 256 multiplications (the harmonic mean of `m` and `n`). (H200, us, and those of `matmul`: 8 of 512 x 512 x 512,
+/// 41 and 50; 32 of 384 x 384 x 384, 68 and 90; 64 of 256 x 256 x 256, 56 and 52; 256 x 4096 x 4096, 163 and 182.)
 pub const fn pays(sizes: Sizes, batch: Batch) -> bool {
     let (m, n, k) = (sizes.m as u128, sizes.n as u128, sizes.k as u128);
     let each = (m * n).saturating_mul(k);
     let [rows, columns] = [(best::ROWS * best::CLUSTER) as u128, best::COLUMNS as u128];
     let [m_in_tiles, n_in_tiles] = [m.next_multiple_of(rows), n.next_multiple_of(columns)];
     let in_tiles = m_in_tiles.saturating_mul(n_in_tiles).saturating_mul(k.next_multiple_of(PIECE as u128));
-    let is_reused = (m * n).saturating_mul(2) >= (m + n).saturating_mul(USES);
+    let is_reused = (m * n).saturating_mul(2) > (m + n).saturating_mul(USES);
     each.saturating_mul(batch.count as u128) >= PAYS && each >= in_tiles / 2 && is_reused
 }
 
