@@ -6,7 +6,7 @@
 //!   for the first position of the value, an element each; else each lane that has it searches its own.
 //! - Pairs of value and index are reduced in each block, and then in the first, which waits for the others' pairs as in
 //!   `best`. Of equal values the lower index wins, so that the order does not matter.
-//! - `f64` are compared by keys of the same order: see [`keys`](super::keys).
+//! - `f64` are compared by integer keys of the same order, as in `best`.
 //!
 //! (H200, f32 of 2^20 and 2^24, us: 8.2 and 27.8. The block's best value before the search takes two barriers more, 9.3
 //! and 32.1; a search by every thread of its own best round reads 17 MB again, 10.8 and 38.5.)
