@@ -87,12 +87,12 @@ impl<K: Keys> Extreme<u64> for ByKeys<K> {
 /// used by one launch at a time; the device has room for two blocks.
 #[kernel(for O in [Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
 pub unsafe fn reduce_arg<O: Op<T>, T: Number>(input: &[T], records: *mut u64, output: *mut u64) {
-    // SAFETY: the caller upholds this function's contract; numbers with keys are `f64`.
+    // SAFETY: the caller upholds this function's contract; numbers with keys are `f64`, of which a vector has two, and
+    // their records are those of 8 bytes.
     unsafe {
-        let numbers = bits(input);
         match const { (size_of::<T>(), faster::<O, T>()) } {
-            (_, Faster::ByLargest) => grid_arg::<ByKeys<Largest>, _, 2>(numbers, records, output),
-            (_, Faster::BySmallest) => grid_arg::<ByKeys<Smallest>, _, 2>(numbers, records, output),
+            (_, Faster::ByLargest) => grid_arg::<ByKeys<Largest>, _, 2>(bits(input), records, output),
+            (_, Faster::BySmallest) => grid_arg::<ByKeys<Smallest>, _, 2>(bits(input), records, output),
             (4, Faster::AsTheyAre) => grid_arg::<AsTheyAre<O>, T, 4>(input, records, output),
             _ => grid_arg::<AsTheyAre<O>, T, 2>(input, records, output),
         }

@@ -136,10 +136,10 @@ pub(crate) unsafe fn scan_numbers<O: Op<T>, T: Number, X: Runs, const R: usize>(
 ) {
     // SAFETY: the caller upholds this function's contract; numbers with keys are `f64`.
     unsafe {
-        let (numbers, places) = (bits(input), output.cast());
+        let places = output.cast();
         match const { faster::<O, T>() } {
-            Faster::ByLargest => scan_runs::<ByKeys<Largest>, _, X, R>(runs, numbers, exclusive, state, places),
-            Faster::BySmallest => scan_runs::<ByKeys<Smallest>, _, X, R>(runs, numbers, exclusive, state, places),
+            Faster::ByLargest => scan_runs::<ByKeys<Largest>, _, X, R>(runs, bits(input), exclusive, state, places),
+            Faster::BySmallest => scan_runs::<ByKeys<Smallest>, _, X, R>(runs, bits(input), exclusive, state, places),
             Faster::AsTheyAre => scan_runs::<AsTheyAre<O>, T, X, R>(runs, input, exclusive, state, output),
         }
     }

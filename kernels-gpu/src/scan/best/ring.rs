@@ -99,13 +99,13 @@ pub(crate) unsafe fn scan_numbers<O: Op<T>, T: Number, X: Runs, const R: usize>(
 ) {
     // SAFETY: the caller upholds this function's contract; numbers with keys are `f64`.
     unsafe {
-        let (numbers, places) = (bits(input), output.cast());
+        let places = output.cast();
         match const { (width(size_of::<T>()), faster::<O, T>()) } {
             (_, Faster::ByLargest) => {
-                Block::<ByKeys<Largest>, _, X, 2, R>::new(runs, numbers, state, tiles).run(exclusive, places);
+                Block::<ByKeys<Largest>, _, X, 2, R>::new(runs, bits(input), state, tiles).run(exclusive, places);
             }
             (_, Faster::BySmallest) => {
-                Block::<ByKeys<Smallest>, _, X, 2, R>::new(runs, numbers, state, tiles).run(exclusive, places);
+                Block::<ByKeys<Smallest>, _, X, 2, R>::new(runs, bits(input), state, tiles).run(exclusive, places);
             }
             (4, Faster::AsTheyAre) => {
                 Block::<AsTheyAre<O>, T, X, 4, R>::new(runs, input, state, tiles).run(exclusive, output);
