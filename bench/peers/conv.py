@@ -1,6 +1,6 @@
 """cuDNN's convolutions, through PyTorch; see torch_peer.py.
 
-    python3 bench/peers/conv.py conv2d - f32 8192x8192 42 21 cold 0 /tmp --mask 5
+    python3 bench/peers/conv.py conv2d - f32 8192x8192 42 21 cold 0 FOLDER --mask 5
 
 cuDNN correlates with zeros around the input, as much on both sides: what a mask with an odd number of taps needs. For other masks and
 borders there is nothing to compare with. A separable mask takes two convolutions. TF32 is off: the products are those of f32.

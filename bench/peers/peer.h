@@ -2,7 +2,7 @@
 //
 //     PROGRAM FAMILY OP DTYPE SIZE SEED REPEAT cold|warm GPU FOLDER [--SETTING VALUE]…
 //
-// e.g. `target/peers/reduce reduce sum f32 4194304 42 21 cold 0 /tmp`. A program writes each library's result as raw elements into
+// e.g. `target/peers/reduce reduce sum f32 4194304 42 21 cold 0 FOLDER`. A program writes each library's result as raw elements into
 // FOLDER and prints one JSON line for it; `host bench --peers` compares the result with our reference.
 #pragma once
 #include <cuda_bf16.h>

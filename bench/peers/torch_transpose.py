@@ -1,6 +1,6 @@
 """PyTorch's copy of a transposed view, for elements of one and two bytes, which cuBLAS does not have; see torch_peer.py.
 
-    python3 bench/peers/torch_transpose.py transpose - u8 8192x8192 42 21 cold 0 /tmp
+    python3 bench/peers/torch_transpose.py transpose - u8 8192x8192 42 21 cold 0 FOLDER
 """
 
 from torch_peer import Request

@@ -76,7 +76,8 @@ impl Peer {
     /// The verdict on the result by our bound, or by the library's own where that allows more. A result of the wrong
     /// shape has no error that passes.
     pub fn judged(&self, verdict: Verdict) -> Verdict {
-        Verdict { verified: verdict.verified || verdict.error <= self.line.tolerance, ..verdict }
+        let passes = self.line.tolerance > 0.0 && verdict.error <= self.line.tolerance;
+        Verdict { verified: verdict.verified || passes, ..verdict }
     }
 }
 
@@ -182,7 +183,7 @@ mod tests {
         let (none, one) = (peer(""), peer(",\"tolerance\":1"));
         let passes = |peer: &Peer, verified, error| peer.judged(Verdict { verified, error }).verified;
         assert!(passes(&none, true, 2.0) && passes(&none, true, f64::NAN));
-        assert!(!passes(&none, false, 1.0) && passes(&one, false, 1.0));
+        assert!(!passes(&none, false, 0.0) && !passes(&none, false, 1.0) && passes(&one, false, 1.0));
         assert!(!passes(&one, false, 2.0) && !passes(&one, false, f64::NAN));
         assert_eq!(one.judged(Verdict { verified: false, error: 1.0 }).error, 1.0, "the error stays");
     }

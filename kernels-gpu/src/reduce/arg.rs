@@ -4,8 +4,8 @@
 //!   vectors that first had it; a round is reduced as in `best`, without any index.
 //! - Then the warp's best value is known. If one lane has it, which is usual, all lanes search that lane's best round
 //!   for the first position of the value, an element each; else each lane that has it searches its own.
-//! - Pairs of value and index are reduced in each block, and then in the first, which waits for the others' pairs as in
-//!   `best`. Of equal values the lower index wins, so that the order does not matter.
+//! - Pairs of value and index are reduced in each block, and then in the last one. Of equal values the lower index
+//!   wins, so that the order does not matter.
 //! - `f64` are compared by integer keys of the same order, as in `best`.
 //!
 //! (H200, f32 of 2^20 and 2^24, us: 8.2 and 27.8. The block's best value before the search takes two barriers more, 9.3
@@ -14,16 +14,12 @@
 use super::{
     Max, Min, Op, WARP,
     best::UNROLL,
-    collective::{reduce_warps, warp_total},
+    collective::{is_last_block, warp_total},
     form::{AsTheyAre, ByKeys, Faster, Form, bits, faster},
     keys::{Keys, Largest, Smallest},
 };
 use crate::number::Number;
-use crate::operator::{
-    Operator, Pod,
-    record::{self, Records},
-    shuffle,
-};
+use crate::operator::{Operator, Pod, shuffle, slots};
 use core::marker::PhantomData;
 use cuda_std::{kernel, memory::Vector, thread, warp};
 
@@ -32,11 +28,6 @@ pub const BLOCK: u32 = 512;
 
 /// The index that stands for no element.
 pub const NOWHERE: u64 = u64::MAX;
-
-/// Words of the records of a block, for elements of this size.
-pub const fn record_words(bytes: usize) -> usize {
-    record::words(bytes) + record::words(size_of::<u64>())
-}
 
 /// A value, and the lowest index at which it occurs.
 #[derive(Clone, Copy)]
@@ -83,18 +74,24 @@ impl<K: Keys> Extreme<u64> for ByKeys<K> {
 /// Writes the index of the first maximum (minimum) to `output[0]`; the first NaN counts as both.
 ///
 /// # Safety
-/// The block is a multiple of 32; `records` has [`record_words()`] per block, all 0 before the first launch, and is
-/// used by one launch at a time; the device has room for two blocks.
+/// The block is a multiple of 32; `values` and `indices` have one element per block and are used by this launch only;
+/// `ticket` is 0.
 #[kernel(for O in [Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
-pub unsafe fn reduce_arg<O: Op<T>, T: Number>(input: &[T], records: *mut u64, output: *mut u64) {
-    // SAFETY: the caller upholds this function's contract; numbers with keys are `f64`, of which a vector has two, and
-    // their records are those of 8 bytes.
+pub unsafe fn reduce_arg<O: Op<T>, T: Number>(
+    input: &[T],
+    values: *mut T,
+    indices: *mut u64,
+    ticket: *mut u32,
+    output: *mut u64,
+) {
+    // SAFETY: the caller upholds this function's contract; numbers with keys are `f64`, of which a vector has two.
     unsafe {
+        let keys = values.cast();
         match const { (size_of::<T>(), faster::<O, T>()) } {
-            (_, Faster::ByLargest) => grid_arg::<ByKeys<Largest>, _, 2>(bits(input), records, output),
-            (_, Faster::BySmallest) => grid_arg::<ByKeys<Smallest>, _, 2>(bits(input), records, output),
-            (4, Faster::AsTheyAre) => grid_arg::<AsTheyAre<O>, T, 4>(input, records, output),
-            _ => grid_arg::<AsTheyAre<O>, T, 2>(input, records, output),
+            (_, Faster::ByLargest) => grid_arg::<ByKeys<Largest>, _, 2>(bits(input), keys, indices, ticket, output),
+            (_, Faster::BySmallest) => grid_arg::<ByKeys<Smallest>, _, 2>(bits(input), keys, indices, ticket, output),
+            (4, Faster::AsTheyAre) => grid_arg::<AsTheyAre<O>, T, 4>(input, values, indices, ticket, output),
+            _ => grid_arg::<AsTheyAre<O>, T, 2>(input, values, indices, ticket, output),
         }
     }
 }
@@ -104,50 +101,69 @@ pub unsafe fn reduce_arg<O: Op<T>, T: Number>(input: &[T], records: *mut u64, ou
 /// # Safety
 /// The requirements are those of [`reduce_arg()`].
 #[inline(always)]
-unsafe fn grid_arg<F: Extreme<T>, T: Number, const W: usize>(input: &[T], records: *mut u64, output: *mut u64) {
-    let (tid, block, blocks) = (thread::thread_idx_x(), thread::block_idx_x(), thread::grid_dim_x());
+unsafe fn grid_arg<F: Extreme<T>, T: Number, const W: usize>(
+    input: &[T],
+    values: *mut T,
+    indices: *mut u64,
+    ticket: *mut u32,
+    output: *mut u64,
+) {
+    let (tid, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
     // SAFETY: every thread of the block reaches these calls, and the block consists of whole warps.
-    let mut arg = unsafe {
-        let arg = Share::<F, T, W>::of(input).of_warp();
-        reduce_warps(arg, nothing::<F, T>(), |arg| warp_reduce::<F, T>(arg))
-    };
-    if blocks > 1 {
-        // SAFETY: the records are accessed here only.
-        let (values, indices) = unsafe {
-            let indices = records.add(blocks as usize * Records::<T>::WORDS);
-            (Records::<T>::new(records), Records::<u64>::new(indices))
-        };
-        if block > 0 {
-            if tid == 0 {
-                // SAFETY: each block has its own records.
-                unsafe {
-                    values.give(block as usize, arg.value);
-                    indices.give(block as usize, arg.index);
-                }
-            }
-            return;
-        }
-        if tid > 0 {
-            arg = nothing::<F, T>();
-        }
-        let mut i = if tid == 0 { thread::block_dim_x() } else { tid };
-        while i < blocks {
-            // SAFETY: this block waits for the others, none of which waits.
-            let other = unsafe { Arg { value: values.take(i as usize), index: indices.take(i as usize) } };
-            arg = better::<F, T>(arg, other);
-            i += thread::block_dim_x();
-        }
-        thread::sync_threads(); // separates the two uses of the shared memory in `reduce_warps`
-        // SAFETY: the whole block reaches these calls.
-        arg = unsafe {
-            let arg = warp_reduce::<F, T>(arg);
-            reduce_warps(arg, nothing::<F, T>(), |arg| warp_reduce::<F, T>(arg))
-        };
-    }
+    let arg = unsafe { of_block::<F, T>(Share::<F, T, W>::of(input).of_warp()) };
     if tid == 0 {
-        // SAFETY: only the first block reaches this point.
+        // SAFETY: one partial result per block.
+        unsafe {
+            let block = thread::block_idx_x() as usize;
+            values.add(block).write(arg.value);
+            indices.add(block).write(arg.index);
+        }
+    }
+    // Its barrier also separates the two uses of the shared memory in `of_block`.
+    // SAFETY: the caller upholds this function's contract.
+    if !unsafe { is_last_block(ticket) } {
+        return;
+    }
+    let mut arg = nothing::<F, T>();
+    let mut i = tid as usize;
+    while i < blocks as usize {
+        // SAFETY: all blocks have written their results, which are not written again.
+        let other = unsafe { Arg { value: values.add(i).read(), index: indices.add(i).read() } };
+        arg = better::<F, T>(arg, other);
+        i += thread::block_dim_x() as usize;
+    }
+    // SAFETY: the whole block reaches these calls: all its threads got the same answer from the barrier.
+    let arg = unsafe { of_block::<F, T>(warp_reduce::<F, T>(arg)) };
+    if tid == 0 {
+        // SAFETY: only the last block reaches this point.
         unsafe { output.write(arg.index) };
     }
+}
+
+/// The best of the pairs that all lanes of each warp have, in thread 0. A second call needs a barrier after the first.
+///
+/// # Safety
+/// All threads of the block call it together, and the block is a multiple of 32 threads.
+#[inline(always)]
+unsafe fn of_block<F: Extreme<T>, T: Number>(arg: Arg<T>) -> Arg<T> {
+    let of_warps = slots::of_warps::<Arg<T>>();
+    let (lane, warp) = (thread::thread_idx_x() % WARP, thread::thread_idx_x() / WARP);
+    if lane == 0 {
+        // SAFETY: a block has at most 32 warps, and each writes its own slot.
+        unsafe { of_warps.add(warp as usize).write(arg) };
+    }
+    thread::sync_threads(); // every warp's pair is in its slot
+    if warp > 0 {
+        return arg;
+    }
+    let arg = if lane < thread::block_dim_x() / WARP {
+        // SAFETY: the slots of the block's warps were written before the barrier.
+        unsafe { of_warps.add(lane as usize).read() }
+    } else {
+        nothing::<F, T>()
+    };
+    // SAFETY: the whole first warp is here.
+    unsafe { warp_reduce::<F, T>(arg) }
 }
 
 /// The identity: combined with any other pair it gives that pair.

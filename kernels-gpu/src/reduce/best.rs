@@ -2,12 +2,12 @@
 //!
 //! - Each thread has `UNROLL` independent 16-byte loads in flight, enough to cover the latency of memory; the elements
 //!   before the first 16-byte boundary and after the last one are added singly, so the slice may start at any element.
-//! - The first block waits for the results of all blocks, and reduces them in the order of the blocks: no second
-//!   launch, and no dependence on which block is last. CUB still launches two kernels.
+//! - The last block to finish reduces the partial results of all blocks, in the order of the blocks: no second launch,
+//!   and no dependence on which block is last. CUB still launches two kernels.
 
 use super::{
     Max, Min, Op, Sum,
-    collective::{grid_reduce, grid_reduce_by_records},
+    collective::grid_reduce,
     form::{Faster, faster},
     keys::{Keys, Largest, Smallest},
     ordered,
@@ -17,14 +17,13 @@ use crate::{
     operator::{
         Operator, Pod,
         chunk::{Chunk, fits, most_rows, width, with_width},
-        record,
     },
     unroll::unroll,
 };
 use cuda_std::{kernel, thread};
 
 /// The idea in one line.
-pub const IDEA: &str = "16-byte loads in flight, one launch, and the first block finishes in a fixed order";
+pub const IDEA: &str = "16-byte loads in flight, one launch, and the last block finishes in a fixed order";
 
 /// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 512;
@@ -41,32 +40,27 @@ pub const ALONE_BYTES: u64 = 1 << 16;
 // tune: 2 4 8
 pub const UNROLL: usize = 8;
 
-/// Words of a block's record, for results of this size.
-pub const fn record_words(bytes: usize) -> usize {
-    record::words(bytes)
-}
-
 /// Reduces the input to `output[0]`; f16 and bf16 are widened to f32 as they are read.
 ///
 /// # Safety
-/// The block is a multiple of 32; `records` has [`record_words()`] per block, all 0 before the first launch, and is
-/// used by one launch at a time; the device has room for two blocks.
+/// The block is a multiple of 32; `partials` has one element per block and is used by this launch only; `ticket` is 0.
 #[cfg_attr(feature = "reduce", kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64, F16, Bf16]))]
 pub unsafe fn reduce_best<O: Op<<T as Entry>::Sum>, T: Entry>(
     input: &[<T as Entry>::Bits],
-    records: *mut u64,
+    partials: *mut <T as Entry>::Sum,
+    ticket: *mut u32,
     output: *mut <T as Entry>::Sum,
 ) {
     // SAFETY: the caller upholds this function's contract.
     unsafe {
         match const { faster::<O, T::Sum>() } {
-            Faster::ByLargest => keyed::<Largest, T>(input, records, output),
-            Faster::BySmallest => keyed::<Smallest, T>(input, records, output),
+            Faster::ByLargest => keyed::<Largest, T>(input, partials, ticket, output),
+            Faster::BySmallest => keyed::<Smallest, T>(input, partials, ticket, output),
             Faster::AsTheyAre => {
                 let value = with_width!(size_of::<T::Word>(), W => {
                     slice_reduce::<O, T::Bits, T::Word, T::Sum, W>(input, T::widen, T::reduce::<O>)
                 });
-                if let Some(value) = grid_reduce_by_records::<O, T::Sum>(value, records) {
+                if let Some(value) = grid_reduce::<O, T::Sum>(value, partials, ticket) {
                     output.write(value); // Only one thread of the grid takes this branch.
                 }
             }
@@ -79,12 +73,11 @@ pub unsafe fn reduce_best<O: Op<<T as Entry>::Sum>, T: Entry>(
 /// # Safety
 /// The requirements are those of [`reduce_best()`]; `T` is `f64`.
 #[inline(always)]
-unsafe fn keyed<K: Keys, T: Entry>(input: &[T::Bits], records: *mut u64, output: *mut T::Sum) {
+unsafe fn keyed<K: Keys, T: Entry>(input: &[T::Bits], partials: *mut T::Sum, ticket: *mut u32, output: *mut T::Sum) {
     // SAFETY: `T` is `f64`.
     let input = unsafe { core::slice::from_raw_parts(input.as_ptr().cast::<f64>(), input.len()) };
-    let key = with_width!(size_of::<f64>(), W => slice_reduce::<K, f64, f64, u64, W>(input, K::key, K::key));
-    // SAFETY: the caller upholds this function's contract; a key has the size of `T`.
-    if let Some(key) = unsafe { grid_reduce_by_records::<K, u64>(key, records) } {
+    // SAFETY: the caller upholds this function's contract; a key has the size and the alignment of `T`.
+    if let Some(key) = unsafe { grid_value::<K, f64, u64>(input, K::key, partials.cast(), ticket) } {
         // SAFETY: only one thread of the grid takes this branch.
         unsafe { output.cast::<f64>().write(K::number(key)) };
     }

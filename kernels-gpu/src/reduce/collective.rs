@@ -2,7 +2,7 @@
 //! grid's by its last block, and the load of the first rungs.
 
 use super::WARP;
-use crate::operator::{Operator, Pod, record::Records, shuffle, slots};
+use crate::operator::{Operator, Pod, shuffle, slots};
 use cuda_std::{
     atomic::{AtomicU32, Ordering},
     thread,
@@ -69,20 +69,11 @@ pub unsafe fn block_reduce<O: Operator<T>, T: Pod>(value: T) -> T {
 /// `reduce_warp`.)
 #[inline(always)]
 pub unsafe fn block_reduce_by<V: Copy>(value: V, identity: V, reduce_warp: impl Fn(V) -> V) -> V {
-    let value = reduce_warp(value);
-    // SAFETY: the caller upholds this function's contract.
-    unsafe { reduce_warps(value, identity, reduce_warp) }
-}
-
-/// The second half of [`block_reduce_by`]: reduces the values that lane 0 of each warp has.
-///
-/// # Safety
-/// That of [`block_reduce_by`].
-#[inline(always)]
-pub unsafe fn reduce_warps<V: Copy>(value: V, identity: V, reduce_warp: impl Fn(V) -> V) -> V {
     let results = slots::of_warps::<V>();
     let tid = thread::thread_idx_x();
     let (lane, warp) = (tid % WARP, tid / WARP);
+
+    let value = reduce_warp(value);
     if lane == 0 {
         // SAFETY: a block has at most 32 warps, and each writes its own slot.
         unsafe { results.add(warp as usize).write(value) };
@@ -144,49 +135,6 @@ pub unsafe fn grid_reduce<O: Operator<T>, T: Pod>(value: T, partials: *mut T, ti
         i += step;
     }
     // SAFETY: the whole block reaches this call: all its threads got the same answer from the barrier.
-    let value = unsafe { block_reduce::<O, T>(value) };
-    (tid == 0).then_some(value)
-}
-
-/// Reduces the values of all threads of the grid, as [`grid_reduce`] does, in the same order; one thread of block 0
-/// gets the result, all others `None`.
-///
-/// Every block but the first gives its result to block 0 as a record, which arrives whole, so that nothing has to be
-/// ordered: a ticket costs a fence, an atomic operation and a load, one after the other. (H200, f32 of 2^18 and 2^22:
-/// 5.2 and 10.3 us instead of 5.7 and 11.0. If the last block waits, 5.3 and 10.5; sums of clusters of eight blocks
-/// first, 6.0 and 11.1.) The records are left as they were.
-///
-/// # Safety
-/// All threads of the grid call it once, and blocks are a multiple of 32 threads; the device has room for another block
-/// beside block 0; there is a record for each block, of 0 before the first launch, which one launch at a time uses.
-#[inline(always)]
-pub unsafe fn grid_reduce_by_records<O: Operator<T>, T: Pod>(value: T, records: *mut u64) -> Option<T> {
-    const { assert!(O::COMMUTATIVE) };
-    let (tid, block, blocks) = (thread::thread_idx_x(), thread::block_idx_x(), thread::grid_dim_x());
-    // SAFETY: every thread of the block reaches this call, and the block consists of whole warps.
-    let own = unsafe { block_reduce::<O, T>(value) };
-    if blocks == 1 {
-        return (tid == 0).then_some(own);
-    }
-    // SAFETY: the records are accessed here only.
-    let records = unsafe { Records::<T>::new(records) };
-    if block > 0 {
-        if tid == 0 {
-            // SAFETY: each block has its own record.
-            unsafe { records.give(block as usize, own) };
-        }
-        return None;
-    }
-
-    let mut value = if tid == 0 { O::combine(O::identity(), own) } else { O::identity() };
-    let mut i = if tid == 0 { thread::block_dim_x() } else { tid };
-    while i < blocks {
-        // SAFETY: this block waits for the others, none of which waits.
-        value = O::combine(value, unsafe { records.take(i as usize) });
-        i += thread::block_dim_x();
-    }
-    thread::sync_threads(); // separates the two uses of the shared memory in `block_reduce`
-    // SAFETY: the whole block reaches this call.
     let value = unsafe { block_reduce::<O, T>(value) };
     (tid == 0).then_some(value)
 }

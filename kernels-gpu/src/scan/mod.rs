@@ -43,3 +43,4 @@ pub mod serial_per_thread;
 pub mod three_phase;
 
 mod collective;
+mod record;

@@ -66,7 +66,7 @@ pub const fn blocks_per_sm(mask: u32, channels: u32, bytes: usize) -> u32 {
 
 /// Registers of a thread that leave room for those blocks; 0, no limit, for large masks of f64, of which the compiler
 /// would spill some. (Any limit makes ptxas use more. H200, 9 x 9: 122 instead of 148 of them with a limit of 255, and
-/// 584 us instead of 640; 17 x 17: 156 instead of 176, and 2078 instead of 2446.)
+/// 584 us instead of 640; 17 x 17: 156 instead of 176, and 2078 instead of 2375.)
 pub const fn registers(mask: usize, channels: usize, bytes: usize) -> u32 {
     let unlimited = bytes == 8 && mask > 5;
     if unlimited { 0 } else { march::registers(blocks_per_sm(mask as u32, channels as u32, bytes)) }

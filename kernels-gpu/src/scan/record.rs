@@ -1,6 +1,6 @@
-//! Records that blocks publish for other blocks: a value and a tag for its kind, which become visible together.
+//! Records that blocks publish for later blocks: a value and a tag for its kind, which become visible together.
 
-use super::{MAX_BYTES, Pod};
+use crate::operator::{MAX_BYTES, Pod};
 use crate::unroll::unroll;
 use core::marker::PhantomData;
 use core::mem::transmute_copy;
@@ -18,7 +18,7 @@ pub struct Records<T> {
 
 impl<T: Pod> Records<T> {
     /// Words per record.
-    pub const WORDS: usize = words(size_of::<T>());
+    pub const WORDS: usize = size_of::<T>().div_ceil(4);
 
     /// Creates the view of the records that start at `words`.
     ///
@@ -64,43 +64,6 @@ impl<T: Pod> Records<T> {
         unroll!(i < const { size_of::<T>().div_ceil(4) } => { complete &= (words[i] >> 32) as u32 == tag });
         (join(words.map(|word| word as u32)), if complete { tag } else { 0 })
     }
-
-    /// Gives the value to the thread that will [take](Records::take) it.
-    ///
-    /// # Safety
-    /// Record `index` exists. No other thread writes it before the value is taken, and its tag is 0.
-    #[inline(always)]
-    pub unsafe fn give(&self, index: usize, value: T) {
-        // SAFETY: the caller upholds this function's contract.
-        unsafe { self.publish(index, value, GIVEN) };
-    }
-
-    /// Waits for the value that another thread gives, and leaves the record with tag 0.
-    ///
-    /// # Safety
-    /// Record `index` exists. One thread takes the value, and the one that gives it runs or will run.
-    #[inline(always)]
-    pub unsafe fn take(&self, index: usize) -> T {
-        loop {
-            // SAFETY: the caller upholds this function's contract; after the value has arrived, the record is this
-            // thread's.
-            unsafe {
-                let (value, tag) = self.read(index);
-                if tag == GIVEN {
-                    self.publish(index, T::zeroed(), 0);
-                    return value;
-                }
-            }
-        }
-    }
-}
-
-/// The tag of a value that waits to be taken.
-const GIVEN: u32 = 1;
-
-/// Words of the record of a value of this size.
-pub const fn words(bytes: usize) -> usize {
-    bytes.div_ceil(4)
 }
 
 /// The bytes of a value as words; the last one may be filled with zeros.
