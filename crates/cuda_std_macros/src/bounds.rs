@@ -104,17 +104,14 @@ impl Bounds {
             }
             ("block", values) => vec![directive("reqntid", &values.iter().collect::<Vec<_>>())],
             ("cluster", values) => vec![directive("cluster_dim", &values.iter().collect::<Vec<_>>())],
-            (_, values) => {
-                // Any limit, however large, changes how ptxas schedules: some instances are better off without.
-                let (value, limit) = (&values[0], directive("maxnreg", &[&values[0]]));
-                vec![quote!(if const { let value: u32 = #value; value > 0 } { #limit })]
-            }
+            (_, values) => vec![directive("maxnreg", &values.iter().collect::<Vec<_>>())],
         });
         quote!(#(#calls)*)
     }
 }
 
 fn directive(name: &str, values: &[&Expr]) -> TokenStream {
+    // The build leaves a limit of 0 registers out.
     let least = u32::from(name != "maxnreg");
     let symbol = format!("rustwarp.kernel.{name}");
     let function = format_ident!("__{name}");

@@ -46,8 +46,11 @@ fn limits(module: &str) -> Result<HashMap<&str, String>, String> {
             function = line;
         } else if let Some((_, call)) = line.split_once(CALL) {
             let (name, values) = parse(call).ok_or_else(|| format!("a limit of a kernel cannot be read: {line}"))?;
-            let attributes = limits.entry(function).or_default();
-            attributes.push_str(&format!(" \"nvvm.{name}\"=\"{values}\""));
+            // Any limit of registers, however large, changes how ptxas schedules: 0 is for kernels without one.
+            if values != "0" {
+                let attributes = limits.entry(function).or_default();
+                attributes.push_str(&format!(" \"nvvm.{name}\"=\"{values}\""));
+            }
         }
     }
     Ok(limits)
@@ -76,6 +79,17 @@ mod tests {
         let expected = "define ptx_kernel void @k(ptr %x) unnamed_addr \"nvvm.maxntid\"=\"256\" \
                         \"nvvm.reqntid\"=\"16,8\" #0 !dbg !1 {\n  ret void\n}\ndefine void @f() {\n  ret void\n}\n";
         assert_eq!(apply(module).expect("readable"), expected);
+    }
+
+    #[test]
+    fn no_registers_are_no_limit() {
+        let of = |registers: u32| {
+            let call = format!("call void @rustwarp.kernel.maxnreg(i32 noundef {registers}) #2, !dbg !3");
+            let module = format!("define ptx_kernel void @k() #0 {{\n  {call}\n  ret void\n}}\n");
+            apply(&module).expect("readable").into_owned()
+        };
+        assert_eq!(of(0), "define ptx_kernel void @k() #0 {\n  ret void\n}\n");
+        assert!(of(64).contains(" \"nvvm.maxnreg\"=\"64\" #0"), "{}", of(64));
     }
 
     #[test]
