@@ -2,7 +2,7 @@
 // does not depend on the order of the additions, but is not the correctly rounded one that the family requires.
 //
 //     nvcc -O3 -std=c++17 -arch=native -I CCCL/include bench/peers/reproducible_sum.cu -o target/peers/reproducible_sum
-//     target/peers/reproducible_sum exact_sum "" f32 268435456 42 21 cold 0 /tmp
+//     target/peers/reproducible_sum exact_sum "" f32 268435456 42 21 cold 0 FOLDER
 //
 // It needs the headers of CCCL 3.1 or later (PyPI: nvidia-cuda-cccl).
 #include <cub/cub.cuh>

@@ -159,9 +159,8 @@ fn find(program: &str) -> Result<PathBuf> {
     place.ok_or_else(|| {
         Error::NoPeer(format!(
             "the peer program '{program}' is not built: compile it with `nvcc -O3 -std=c++17 -arch=native \
-             bench/peers/{program}.cu -o target/peers/{program}`, or copy bench/peers/{program}.py there; or leave \
-             {PEERS} out \
-             (RUSTWARP_PEERS_DIR names another place)"
+             bench/peers/{program}.cu -o target/peers/{program}`, or copy bench/peers/{program}.py and torch_peer.py \
+             there; or leave {PEERS} out (RUSTWARP_PEERS_DIR names another place)"
         ))
     })
 }

@@ -1,7 +1,7 @@
 //! Products of f32 matrices at a chosen [`Accuracy`]: on tensor cores several times as fast, at f32's accuracy for
 //! elements that are not too far apart.
 //!
-//! [`Plan`] has everything that a product of f32 can be, at each accuracy: batches, matrices stored transposed and as
+//! [`Plan`] takes the same at each accuracy: batches, matrices stored transposed and as
 //! parts of larger ones, and an [`Epilogue`] in the launch of the product. [`Device::matmul_with`] and
 //! [`matmul_into_with`] compute a single product as it is.
 //!
