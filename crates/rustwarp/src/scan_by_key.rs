@@ -21,7 +21,7 @@
 //!   its run up to it, where `d` is [`Plan::depth`]; maxima and minima are exact.
 //! - *Determinism*: the same bits on every run on every device.
 //! - *Choice*: a block for each tile; for large inputs on GPUs of compute capability 9.0 persistent blocks with bulk
-//!   copies, which add in the same order, but not for maxima and minima of f64.
+//!   copies, which add in the same order.
 //! - *Source*: J. T. Schwartz, "Ultracomputers" (1980); S. Sengupta, M. Harris and M. Garland, "Efficient Parallel Scan
 //!   Algorithms for GPUs" (2008); look-back as in [`scan`](mod@crate::scan). The kernel is
 //!   `kernels_gpu::scan_by_key::best`.
@@ -39,7 +39,6 @@ use bytemuck::Pod;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::scan::best::ring;
 use kernels_gpu::scan_by_key::best;
-use std::any::TypeId;
 use std::marker::PhantomData;
 
 /// Types of keys: `u32 i32 u64 i64`.
@@ -192,9 +191,7 @@ impl<O: Op<T>, K: Key, T: Element, H: Handle> Plan<O, K, T, H> {
     pub fn with_ring_from(device: &H, n: usize, kind: Kind, bytes: u64) -> Result<Self> {
         let config = config::<T>(n)?;
         let state = Memory::zeros(device.clone(), config.words, "state")?;
-        // A ring scans each tile twice, and makes keys of f64 twice.
-        let suits = size_of::<T>() == 4 || !T::DTYPE.is_float() || TypeId::of::<O>() == TypeId::of::<Sum>();
-        let large = suits && (n * size_of::<T>()) as u64 >= bytes;
+        let large = (n * size_of::<T>()) as u64 >= bytes;
         let persistent = if large { persistent(device.backend().info(), Self::SHARED, config.grid) } else { 0 };
         Ok(Self { n, kind, config, persistent, state, operation: PhantomData })
     }

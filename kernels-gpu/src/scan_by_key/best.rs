@@ -46,9 +46,9 @@ pub const FEW_ROWS: usize = 1;
 /// Largest input, in bytes of values, for which a thread has [`FEW_ROWS`] chunks.
 pub const SMALL: u64 = 1 << 19;
 
-/// Bytes of values from which persistent blocks are faster, but for maxima and minima of f64. (H200, us for a block for
-/// each tile and for persistent ones: f32 of 32 MiB 39.3 and 41.2, of 64 MiB 68.3 and 68.2, of 256 MiB 238 and 230; f64
-/// of 32 MiB 36.6 and 37.2, of 64 MiB 63.6 and 58.7; maxima of f64 of 512 MiB 475 and 488.)
+/// Bytes of values from which persistent blocks are faster. (H200, us for a block for each tile and for persistent
+/// ones: f32 of 32 MiB 39.3 and 41.2, of 64 MiB 68.3 and 68.2, of 256 MiB 238 and 230; f64 of 32 MiB 36.6 and 37.2, of
+/// 64 MiB 63.6 and 58.7; maxima of f64 of 64 MiB 98.4 and 71.9, of 512 MiB 694 and 488.)
 pub const LARGE: u64 = 64 << 20;
 
 /// Blocks that share a multiprocessor of compute capability 9.0: three, or two if a thread has more than fits registers
@@ -88,7 +88,8 @@ pub unsafe fn scan_by_key_best<O: Op<T>, T: Number, K: Pod + PartialEq, const R:
     // SAFETY: the caller upholds this function's contract.
     unsafe {
         if const { R == MANY && rows(size_of::<T>()) == 8 } {
-            scan_numbers::<O, T, _, 8>(Keys(keys), values, exclusive, state, output);
+            // Not by keys of `f64`, for which a thread of sm_120 has a register too few.
+            scan_runs::<AsTheyAre<O>, T, _, 8>(Keys(keys), values, exclusive, state, output);
         } else {
             scan_numbers::<O, T, _, R>(Keys(keys), values, exclusive, state, output);
         }
