@@ -50,15 +50,20 @@ fn bound(accuracy: Accuracy, k: usize) -> f64 {
     }
 }
 
-/// Numbers in [-0.5, 0.5) of which tf32 does not have all bits.
-fn random(n: usize, seed: u32) -> Vec<f32> {
+/// Pseudorandom numbers in [0, 1): multiples of 2^-24.
+pub fn fractions(n: usize, seed: u32) -> Vec<f32> {
     let mut state = seed;
     let mut next = || {
         state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
         let word = ((state >> ((state >> 28) + 4)) ^ state).wrapping_mul(277_803_737);
         ((word >> 22) ^ word) >> 8
     };
-    (0..n).map(|_| next() as f32 / f32::powi(2.0, 24) - 0.5).collect()
+    (0..n).map(|_| next() as f32 / f32::powi(2.0, 24)).collect()
+}
+
+/// Numbers in [-0.5, 0.5) of which tf32 does not have all bits.
+fn random(n: usize, seed: u32) -> Vec<f32> {
+    fractions(n, seed).into_iter().map(|x| x - 0.5).collect()
 }
 
 /// The memory of A (0) or B (1), with [`GAP`] between rows and matrices.

@@ -46,17 +46,6 @@ fn product(device: &Device, a: &[f32], b: &[f32], sizes: Sizes) -> Vec<f32> {
     c.download().expect("a product")
 }
 
-/// Pseudorandom numbers in [0, 1).
-fn random(n: usize, seed: u32) -> Vec<f32> {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
-        let word = ((state >> ((state >> 28) + 4)) ^ state).wrapping_mul(277_803_737);
-        ((word >> 22) ^ word) >> 8
-    };
-    (0..n).map(|_| next() as f32 / f32::powi(2.0, 24)).collect()
-}
-
 #[test]
 fn products_of_integers_are_exact_in_every_storage_order() {
     let device = sim();
@@ -79,10 +68,10 @@ fn products_of_integers_are_exact_in_every_storage_order() {
 fn errors_are_below_those_of_f32_additions() {
     let device = sim();
     let sizes = Sizes { m: 24, n: 20, k: 1024, ..Sizes::default() };
-    let (a, b) = (random(24 * 1024, 1), random(1024 * 20, 2));
+    let (a, b) = (shared::fractions(24 * 1024, 1), shared::fractions(1024 * 20, 2));
     // Exponents over 2^±20, of both signs.
     let wide = |values: &[f32], seed| -> Vec<f32> {
-        let powers = random(values.len(), seed);
+        let powers = shared::fractions(values.len(), seed);
         values.iter().zip(powers).map(|(x, p)| (x - 0.5) * f32::powi(2.0, (p * 41.0) as i32 - 20)).collect()
     };
     let signed = |values: &[f32]| -> Vec<f32> { values.iter().map(|x| x - 0.5).collect() };
@@ -106,8 +95,8 @@ fn errors_are_below_those_of_f32_additions() {
 fn infinities_nan_and_extreme_elements_take_part_as_in_f32() {
     let device = sim();
     let (m, n, k) = (70, 50, 66);
-    let mut a: Vec<f32> = random(m * k, 5).iter().map(|x| x - 0.5).collect();
-    let mut b: Vec<f32> = random(k * n, 6).iter().map(|x| x - 0.5).collect();
+    let mut a: Vec<f32> = shared::fractions(m * k, 5).iter().map(|x| x - 0.5).collect();
+    let mut b: Vec<f32> = shared::fractions(k * n, 6).iter().map(|x| x - 0.5).collect();
     (a[k + 3], a[5 * k + 7], a[6 * k + 7]) = (f32::INFINITY, f32::NAN, f32::NEG_INFINITY);
     (b[2 * n + 9], b[3 * n + 4]) = (f32::NEG_INFINITY, 0.0);
     a[9 * k..10 * k].fill(1e34);
@@ -152,7 +141,7 @@ fn small_products_leave_tensor_cores_out() {
     );
     // The sums of the two ways differ in their last bits.
     let (m, n, k) = (24, 20, 256);
-    let (device, a, b) = (sim(), random(m * k, 1), random(k * n, 2));
+    let (device, a, b) = (sim(), shared::fractions(m * k, 1), shared::fractions(k * n, 2));
     let [x, y] = [&a, &b].map(|x| device.upload(x).expect("memory"));
     let with =
         |accuracy| device.matmul_with(&x, &y, sizes(m, n, k), accuracy).and_then(|c| c.download()).expect("a product");
