@@ -329,25 +329,28 @@ pub(crate) fn describe(row: &ladders::kernels::Row) -> String {
 /// # Panics
 /// Panics if a result is wrong.
 pub fn parts_of_an_array(bench: &Bench) {
-    use kernels_gpu::reduce::{Sum, best::reduce_best};
+    use kernels_gpu::reduce::{Sum, best::reduce_best, gather};
     use rustwarp::Shape;
     use rustwarp::backend::Buffer;
 
     let values: Vec<u32> = ladders::input::generate::generate(1009, 3);
     let input = Buffer::from_slice(&*bench.device, &values, "input").expect("memory");
-    let partials = Buffer::<u32>::uninit(&*bench.device, 3, "partial results").expect("memory");
-    let ticket = Buffer::from_slice(&*bench.device, &[0_u32], "ticket").expect("memory");
+    let words = Buffer::from_slice(&*bench.device, &[0_u64; gather::words(3, 4)], "records").expect("memory");
     let output = Buffer::<u32>::uninit(&*bench.device, 1, "output").expect("memory");
     for start in 0..9 {
         for end in [start, start + 1, start + 3, 500, 1009] {
             let slice = input.slice(end).skip(start);
-            let call = reduce_best::<Sum, u32>(slice, partials.ptr(), ticket.ptr(), output.ptr());
-            // SAFETY: the launch has three blocks of two warps, a partial result for each, a ticket at 0, and room for
-            // one result.
+            let call = reduce_best::<Sum, u32>(slice, words.ptr(), output.ptr());
+            // SAFETY: the launch has three blocks of two warps, words of 0 for a ticket and a record of each, and room
+            // for one result.
             unsafe { bench.device.launch(bench.module, &call, Shape::linear(3, 64)) }.expect("a launch");
             let expected = values[start..end].iter().fold(0_u32, |sum, x| sum.wrapping_add(*x));
             assert_eq!(output.read(1).expect("the result"), [expected], "elements {start}..{end}");
-            assert_eq!(ticket.read(1).expect("the ticket"), [0], "the ticket resets itself");
+            assert_eq!(
+                words.read(gather::words(3, 4)).expect("the words"),
+                [0; gather::words(3, 4)],
+                "the ticket and the records are ready again"
+            );
         }
     }
 }

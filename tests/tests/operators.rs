@@ -7,6 +7,7 @@ use kernels_gpu::operator::{
     Operator,
     launch::{ReduceKernel, ScanByKeyKernel, ScanKernel, SegmentedReduceKernel},
 };
+use kernels_gpu::reduce::gather;
 use kernels_gpu::scan::best;
 use rustwarp::backend::Shape;
 use rustwarp::operators::{Reduce, Scan, ScanByKey, SegmentedReduce, Transform};
@@ -49,7 +50,7 @@ where
         let plan = Reduce::new(module, kernel, n).expect("a plan");
         let input = device.upload(&values[..n]).expect("memory");
         let mut output = device.uninit(1).expect("memory");
-        // Two launches by one plan: the ticket is ready for the second.
+        // Two launches by one plan: ticket and records are ready for the second.
         for _ in 0..2 {
             plan.launch(&input, &mut output).expect("a launch");
             assert_eq!(output.download().expect("a value"), [fold::<K::Operator, _>(&values[..n])], "{what}");
@@ -58,14 +59,19 @@ where
     }
     // Parts that start anywhere, in blocks of other sizes.
     let input = device.upload(&values).expect("memory");
-    for (start, grid, block) in [(1, 3, 64), (2, 1, 32), (3, 2, 256), (5, 7, 96)] {
-        let partials = device.uninit::<K::Value>(grid as usize).expect("memory");
-        let (ticket, output) = (device.zeros(1).expect("memory"), device.uninit::<K::Value>(1).expect("memory"));
-        let call = K::call(input.slice(values.len()).skip(start), partials.ptr(), ticket.ptr(), output.ptr());
-        // SAFETY: whole warps, a partial result per block, a ticket of 0.
-        unsafe { module.launch(&call, Shape::linear(grid, block)) }.expect("a launch");
+    // In the last two there are more blocks than threads of a block.
+    for (start, grid, block) in [(1, 3, 64), (2, 1, 32), (3, 2, 256), (5, 7, 96), (0, 70, 32), (1, 33, 32)] {
+        let size = gather::words(grid, size_of::<K::Value>());
+        let (words, output) = (device.zeros::<u64>(size).expect("memory"), device.uninit(1).expect("memory"));
         let what = format!("{} from {start}", std::any::type_name::<K>());
-        assert_eq!(output.download().expect("a value"), [fold::<K::Operator, _>(&values[start..])], "{what}");
+        // Two launches with the same words.
+        for _ in 0..2 {
+            let call = K::call(input.slice(values.len()).skip(start), words.ptr(), output.ptr());
+            // SAFETY: whole warps, and the words for these blocks, which are 0.
+            unsafe { module.launch(&call, Shape::linear(grid, block)) }.expect("a launch");
+            assert_eq!(output.download().expect("a value"), [fold::<K::Operator, _>(&values[start..])], "{what}");
+            assert!(words.download().expect("the words").iter().all(|word| *word == 0), "{what}");
+        }
         require_no_finding(device, &what);
     }
 }

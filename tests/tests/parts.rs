@@ -2,7 +2,7 @@
 //! every checker on.
 
 use cuda_std::launch::Slice;
-use kernels_gpu::{dot, vecadd};
+use kernels_gpu::{dot, reduce::gather, vecadd};
 use ladders::Result;
 use ladders::kernels::{Job, Problem, Settings, family};
 use rustwarp::backend::{Buffer, Choice, Shape};
@@ -28,8 +28,7 @@ fn vectors_off_different_boundaries() {
     let (a, b) = (numbers(7), numbers(20));
     let buffer = |values: &[f32], name| Buffer::from_slice(&*device, values, name).expect("memory");
     let (device_a, device_b) = (buffer(&a, "a"), buffer(&b, "b"));
-    let ticket = Buffer::from_slice(&*device, &[0_u32], "ticket").expect("memory");
-    let partials = Buffer::<f32>::uninit(&*device, 3, "partial sums").expect("memory");
+    let words = Buffer::from_slice(&*device, &[0_u64; gather::words(3, 4)], "records").expect("memory");
     for (i, j) in STARTS.into_iter().flat_map(|i| STARTS.map(|j| (i, j))) {
         for len in [0, 1, 5, 1000] {
             let (part_a, part_b) = (parts(&device_a, i, len), parts(&device_b, j, len));
@@ -43,9 +42,8 @@ fn vectors_off_different_boundaries() {
             }
 
             let out = Buffer::<f32>::uninit(&*device, 1, "output").expect("memory");
-            let call = dot::best::dot_best::<f32>(part_a, part_b, partials.ptr(), ticket.ptr(), out.ptr());
-            // SAFETY: the launch has three blocks of whole warps, a partial sum for each, a ticket at 0, and room for
-            // one result.
+            let call = dot::best::dot_best::<f32>(part_a, part_b, words.ptr(), out.ptr());
+            // SAFETY: the launch has three blocks of whole warps, the words for these, and room for one result.
             unsafe { device.launch(dot_module, &call, Shape::linear(3, 64)) }.expect("a launch");
             let sum: f32 = (0..len).map(|k| a[i + k] * b[j + k]).sum();
             assert_eq!(out.read(1).expect("the sum"), [sum], "dot from {i} and {j}, {len} elements");

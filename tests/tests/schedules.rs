@@ -43,12 +43,14 @@ const SIZES: &[Size] = &[
     Size("scan_by_key", &[20_011], &[("length", "9000"), ("mix", "equal"), ("exclusive", "")], &[]),
     Size("scan_by_key", &[71_681], &[("length", "50000"), ("mix", "power")], &[F32, I64]),
     Size("transpose", &[130, 200], &[], &[]),
+    Size("transpose", &[516, 512], &[], &[U8, F16]),
     Size("histogram", &[70_001], &[], &[U8]),
     Size("histogram", &[40_009], &[], &[U32, F32, F64]),
     Size("histogram", &[33_013], &[("bins", "60000")], &[U32]),
     Size("histogram", &[140_001], &[("channels", "3"), ("skew", "90")], &[U8]),
     Size("histogram", &[70_001], &[("letters", "")], &[U8]),
     Size("picture", &[62, 176, 3], &[], &[]),
+    Size("picture", &[62, 176, 3], &[("radius", "5")], &[]),
     Size("matvec", &[130, 2000], &[], &[]),
     Size("matvec", &[3, 9000], &[], &[]),
     Size("matvec", &[2000, 130], &[("transpose-a", "")], &[]),
@@ -88,8 +90,12 @@ fn main() {
         [trial("every_type_and_operation", None), trial("one_type_on_the_oldest_architecture", Some(OLDEST))]
     };
     let mut tests: Vec<_> = FAMILIES.iter().filter(chosen).flat_map(of).collect();
-    tests.push(Trial::test("reduce::a_block_that_is_not_the_last_one_is_found", || {
+    tests.push(Trial::test("dot::a_block_that_is_not_the_last_one_is_found", || {
         planted_block_number();
+        Ok(())
+    }));
+    tests.push(Trial::test("reduce::a_record_that_is_not_waited_for_is_found", || {
+        planted_impatience();
         Ok(())
     }));
     tests.push(Trial::test("scan_by_key::persistent_blocks", || {
@@ -116,8 +122,8 @@ fn variants(family: &Family) -> Vec<RungId> {
     family.select(names).expect("variants")
 }
 
-/// Families whose blocks look back at results of others, again and again until they are there.
-const LOOK_BACK: &[&str] = &["scan", "scan_by_key"];
+/// Families whose blocks look at results of others, again and again until they are there.
+const WAITING: &[&str] = &["dot", "reduce", "scan", "scan_by_key"];
 
 /// Runs all operations on all cases, in each type; on a given architecture in the first type only.
 fn explore(family: &'static Family, arch: Option<&str>) -> Result<(), String> {
@@ -148,7 +154,7 @@ fn explore(family: &'static Family, arch: Option<&str>) -> Result<(), String> {
             }
         }
     }
-    if LOOK_BACK.contains(&family.name) && !waited {
+    if WAITING.contains(&family.name) && !waited {
         return Err("no seed makes a block wait for results of another one".to_owned());
     }
     let idle = variants.iter().find(|variant| !ran.contains(variant.name));
@@ -185,21 +191,48 @@ fn persistent_blocks() {
 /// highest number, not the one with the last ticket, adds the partial sums. Blocks that end in their order add them
 /// right.
 fn planted_block_number() {
-    let Bench { device, .. } = bench(Choice::Sim, "reduce");
     let ticket = "atom.global.inc.u32";
-    let ptx = planted::ptx("reduce", ".entry reduce_best_sum_i32(", |entry| {
+    let ptx = planted::ptx("dot", ".entry dot_single_launch_f32(", |entry| {
         planted::changed(entry, "bar.red.or.pred", ticket, |line| {
             let register = line[ticket.len()..].split(',').next().expect("a register");
             format!("{line} mov.u32 {register}, %ctaid.x;")
         })
     });
-    let module = device.load(ptx.as_bytes(), "a planted bug").expect("PTX that the simulator takes");
-    let bench = Bench { device, module };
-    let reduce = family("reduce").expect("a family");
-    let (inputs, settings) = operands(reduce, Dtype::I32, &Case::new(&[20_011])).expect("operands");
-    let problem = Problem { inputs: &inputs, dtype: Dtype::I32, op: "sum", settings: &settings };
-    let run = |seeds: &[u64]| same_bits(&bench, reduce, reduce.select(BEST).expect("a variant")[0], problem, seeds);
+    let run = planted_runs(("dot", "single_launch"), Dtype::F32, "", &ptx);
     run(&[]).expect("a clean run in the usual order");
     let found = SEEDS.iter().filter(|seed| run(&[**seed]).is_err()).count();
     assert!(found > 1, "found under {found} of {} seeds", SEEDS.len());
+}
+
+/// Checks that a planted bug is found: the block that starts last takes the others' records as they are.
+fn planted_impatience() {
+    let ptx = planted::ptx("reduce", ".entry reduce_best_sum_i32(", |entry| {
+        let (before, after) = entry.rsplit_once(&(1_u64 << 32).to_string()).expect("the tag of a record");
+        let line = before.rsplit('\n').next().expect("a line");
+        assert!(line.contains("setp.ne"), "{line}");
+        let tag = line.trim_end_matches(", ").rsplit(' ').next().expect("a register");
+        format!("{before}{tag}{after}")
+    });
+    let run = planted_runs(("reduce", BEST), Dtype::I32, "sum", &ptx);
+    run(&[]).expect("a clean run in the usual order");
+    let found = SEEDS.iter().filter(|seed| run(&[**seed]).is_err()).count();
+    assert!(found > 1, "found under {found} of {} seeds", SEEDS.len());
+}
+
+/// Runs of a family's variant with this PTX, in the usual order and under the seeds that are passed.
+fn planted_runs(
+    (name, variant): (&str, &'static str),
+    dtype: Dtype,
+    op: &'static str,
+    ptx: &str,
+) -> impl Fn(&[u64]) -> Result<Option<Explored>, String> {
+    let Bench { device, .. } = bench(Choice::Sim, name);
+    let module = device.load(ptx.as_bytes(), "a planted bug").expect("PTX that the simulator takes");
+    let bench = Bench { device, module };
+    let family = family(name).expect("a family");
+    let (inputs, settings) = operands(family, dtype, &Case::new(&[20_011])).expect("operands");
+    move |seeds| {
+        let problem = Problem { inputs: &inputs, dtype, op, settings: &settings };
+        same_bits(&bench, family, family.select(variant).expect("a variant")[0], problem, seeds)
+    }
 }

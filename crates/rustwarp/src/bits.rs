@@ -13,7 +13,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use crate::ptx::library;
-use kernels_gpu::reduce::{best, bits};
+use kernels_gpu::reduce::{best, bits, gather};
 use std::marker::PhantomData;
 
 /// The types that have kernels, and the bits.
@@ -77,10 +77,9 @@ fn into<B: Bit, T: Element + Bits>(input: View<'_, T>, output: ViewMut<'_, u32>)
 pub struct Plan<B, T, H: Handle = Device> {
     n: usize,
     config: LastBlock,
-    partials: Memory<T, H>,
-    /// The ticket, which is 0 between launches.
-    ticket: Memory<u32, H>,
-    bit: PhantomData<B>,
+    /// The words of [`gather`], which are 0 between launches.
+    words: Memory<u64, H>,
+    bit: PhantomData<(B, T)>,
 }
 
 impl<B: Bit, T: Element + Bits, H: Handle> Plan<B, T, H> {
@@ -94,8 +93,7 @@ impl<B: Bit, T: Element + Bits, H: Handle> Plan<B, T, H> {
         Ok(Self {
             n,
             config,
-            partials: Memory::uninit(device.clone(), config.grid as usize, "partial results")?,
-            ticket: Memory::zeros(device.clone(), 1, "ticket")?,
+            words: Memory::zeros(device.clone(), gather::words(config.grid, size_of::<T>()), "records")?,
             bit: PhantomData,
         })
     }
@@ -111,13 +109,13 @@ impl<B: Bit, T: Element + Bits, H: Handle> Plan<B, T, H> {
         input: impl Into<View<'a, T, H>>,
         output: impl Into<View<'a, u32, H>>,
     ) -> Result<Launch<'a>> {
-        let (device, input, output) = (self.ticket.device(), input.into(), output.into());
+        let (device, input, output) = (self.words.device(), input.into(), output.into());
         input.require(device, self.n, "the input")?;
         output.require_output(device, 1, &[input.span()])?;
-        let call = bits::reduce_bit::<B, T>(input.slice(self.n), self.partials.ptr(), self.ticket.ptr(), output.ptr());
-        // SAFETY: whole warps, a partial result per block, and a ticket that is 0 and that every launch leaves at 0.
+        let call = bits::reduce_bit::<B, T>(input.slice(self.n), self.words.ptr(), output.ptr());
+        // SAFETY: whole warps, and the words for these blocks, which are 0 and which every launch leaves at 0.
         let launch = unsafe { Launch::new(call, self.config.shape()) };
-        Ok(launch.using([input.reads(), self.partials.writes(), self.ticket.writes(), output.writes()]))
+        Ok(launch.using([input.reads(), self.words.writes(), output.writes()]))
     }
 }
 
@@ -131,8 +129,8 @@ impl<B: Bit, T: Element + Bits> Plan<B, T> {
         let (input, mut output) = (input.into(), output.into());
         let launch = self.prepare(input, output.as_view())?;
         match self.n {
-            0 => output.copy_from(&self.ticket.device().upload(&[NONE])?),
-            _ => self.ticket.device().run(&library::REDUCE, &launch),
+            0 => output.copy_from(&self.words.device().upload(&[NONE])?),
+            _ => self.words.device().run(&library::REDUCE, &launch),
         }
     }
 }
@@ -143,7 +141,7 @@ impl<B: Bit, T: Element + Bits> Plan<B, T> {
 /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support.
 pub fn scratch_bytes<T>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
     let blocks = config::<T>(info, n, tuning)?.grid;
-    Ok(u64::from(blocks) * size_of::<T>() as u64 + size_of::<u32>() as u64)
+    Ok((gather::words(blocks, size_of::<T>()) * size_of::<u64>()) as u64)
 }
 
 /// The configuration of a launch for `n` elements.

@@ -16,6 +16,8 @@ use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use crate::pending::Pending;
 use crate::ptx::library;
 use kernels_gpu::dot::best;
+use kernels_gpu::reduce::gather;
+use std::marker::PhantomData;
 
 /// The types that have kernels.
 pub use kernels_gpu::dot::Real;
@@ -61,9 +63,9 @@ fn dot_on<T: Element + Real>(device: &Device, a: View<'_, T>, b: View<'_, T>) ->
 pub struct Plan<T, H: Handle = Device> {
     n: usize,
     config: LastBlock,
-    partials: Memory<T, H>,
-    /// The ticket, which is 0 between launches.
-    ticket: Memory<u32, H>,
+    /// The words of [`gather`], which are 0 between launches.
+    words: Memory<u64, H>,
+    element: PhantomData<T>,
 }
 
 impl<T: Element + Real, H: Handle> Plan<T, H> {
@@ -77,8 +79,8 @@ impl<T: Element + Real, H: Handle> Plan<T, H> {
         Ok(Self {
             n,
             config,
-            partials: Memory::uninit(device.clone(), config.grid as usize, "partial sums")?,
-            ticket: Memory::zeros(device.clone(), 1, "ticket")?,
+            words: Memory::zeros(device.clone(), gather::words(config.grid, size_of::<T>()), "records")?,
+            element: PhantomData,
         })
     }
 
@@ -96,16 +98,14 @@ impl<T: Element + Real, H: Handle> Plan<T, H> {
         [a, b]: [impl Into<View<'a, T, H>>; 2],
         output: impl Into<View<'a, T, H>>,
     ) -> Result<Launch<'a>> {
-        let (device, a, b, output) = (self.ticket.device(), a.into(), b.into(), output.into());
+        let (device, a, b, output) = (self.words.device(), a.into(), b.into(), output.into());
         a.require(device, self.n, "the first vector")?;
         b.require(device, self.n, "the second vector")?;
         output.require_output(device, 1, &[a.span(), b.span()])?;
-        let (partials, ticket) = (self.partials.ptr(), self.ticket.ptr());
-        let call = best::dot_best::<T>(a.slice(self.n), b.slice(self.n), partials, ticket, output.ptr());
-        // SAFETY: whole warps, a partial sum per block, and a ticket that is 0 and that every launch leaves at 0.
+        let call = best::dot_best::<T>(a.slice(self.n), b.slice(self.n), self.words.ptr(), output.ptr());
+        // SAFETY: whole warps, and the words for these blocks, which are 0 and which every launch leaves at 0.
         let launch = unsafe { Launch::new(call, self.config.shape()) };
-        let scratch = [self.partials.writes(), self.ticket.writes()];
-        Ok(launch.using([a.reads(), b.reads(), output.writes()]).using(scratch))
+        Ok(launch.using([a.reads(), b.reads(), self.words.writes(), output.writes()]))
     }
 }
 
@@ -118,8 +118,8 @@ impl<T: Element + Real> Plan<T> {
         let (vectors, mut output): ([View<'_, T>; 2], ViewMut<'_, T>) = (vectors.map(Into::into), output.into());
         let launch = self.prepare(vectors, output.as_view())?;
         match self.n {
-            0 => output.copy_from(&self.ticket.device().upload(&[T::ZERO])?),
-            _ => self.ticket.device().run(&library::DOT, &launch),
+            0 => output.copy_from(&self.words.device().upload(&[T::ZERO])?),
+            _ => self.words.device().run(&library::DOT, &launch),
         }
     }
 }

@@ -43,7 +43,8 @@ impl Tuning {
     }
 }
 
-/// Configuration of a launch of whole warps that fills the device, and whose last block combines the results of all.
+/// Configuration of a launch of whole warps that fills the device, of which the block that starts or ends last combines
+/// the results of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LastBlock {
     /// Threads per block.

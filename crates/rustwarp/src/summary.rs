@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use crate::pending::Pending;
 use crate::ptx::library;
-use kernels_gpu::reduce::{best, summary as kernel};
+use kernels_gpu::reduce::{best, gather, summary as kernel};
 use std::marker::PhantomData;
 
 pub use kernel::Summary;
@@ -70,8 +70,7 @@ fn on_async<T: Element>(device: &Device, input: View<'_, T>) -> Result<Pending<O
 /// # Errors
 /// Those of [`Plan::new`].
 pub fn scratch_bytes<T: Element>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
-    let partials = u64::from(config::<T>(info, n, tuning)?.grid) * size_of::<kernel::Partial<T>>() as u64;
-    Ok(partials + size_of::<u32>() as u64)
+    Ok((words::<T>(config::<T>(info, n, tuning)?) * size_of::<u64>()) as u64)
 }
 
 fn config<T: Element>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<LastBlock> {
@@ -86,14 +85,18 @@ fn config<T: Element>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<Las
     LastBlock::new(info, n as u64, best::per_thread(size_of::<T>()), tuned, tuning)
 }
 
+/// Words that the blocks of a launch need to end it.
+fn words<T>(config: LastBlock) -> usize {
+    gather::words(config.grid, size_of::<kernel::Partial<T>>())
+}
+
 /// The summary of a number of elements of `T`, with its launch configuration and scratch memory. It can be launched any
 /// number of times, without further allocations.
 pub struct Plan<T: Element, H: Handle = Device> {
     n: usize,
     config: LastBlock,
-    partials: Memory<kernel::Partial<T>, H>,
-    /// The ticket, which is 0 between launches.
-    ticket: Memory<u32, H>,
+    /// The words of [`gather`], which are 0 between launches.
+    words: Memory<u64, H>,
     element: PhantomData<T>,
 }
 
@@ -108,8 +111,7 @@ impl<T: Element, H: Handle> Plan<T, H> {
         Ok(Self {
             n,
             config,
-            partials: Memory::uninit(device.clone(), config.grid as usize, "partial results")?,
-            ticket: Memory::zeros(device.clone(), 1, "ticket")?,
+            words: Memory::zeros(device.clone(), words::<T>(config), "records")?,
             element: PhantomData,
         })
     }
@@ -130,15 +132,14 @@ impl<T: Element, H: Handle> Plan<T, H> {
         input: impl Into<View<'a, T, H>>,
         output: impl Into<View<'a, Summary<T>, H>>,
     ) -> Result<Launch<'a>> {
-        let (device, input, output) = (self.ticket.device(), input.into(), output.into());
+        let (device, input, output) = (self.words.device(), input.into(), output.into());
         input.require(device, self.n, "the input")?;
         output.require_output(device, 1, &[input.span()])?;
-        let (partials, ticket) = (self.partials.ptr(), self.ticket.ptr());
-        let call = kernel::reduce_summary::<T>(input.slice(self.n), partials, ticket, output.ptr());
-        // SAFETY: whole warps, which are none without elements; a partial result per block, and a ticket that is 0 and
-        // that every launch leaves at 0.
+        let call = kernel::reduce_summary::<T>(input.slice(self.n), self.words.ptr(), output.ptr());
+        // SAFETY: whole warps, which are none without elements, and the words for these blocks, which are 0 and which
+        // every launch leaves at 0.
         let launch = unsafe { Launch::new(call, self.config.shape()) };
-        Ok(launch.using([input.reads(), self.partials.writes(), self.ticket.writes(), output.writes()]))
+        Ok(launch.using([input.reads(), self.words.writes(), output.writes()]))
     }
 }
 
@@ -152,8 +153,8 @@ impl<T: Element> Plan<T> {
         let (input, mut output) = (input.into(), output.into());
         let launch = self.prepare(input, output.as_view())?;
         match self.n {
-            0 => output.copy_from(&self.ticket.device().upload(&[Summary::NONE])?),
-            _ => self.ticket.device().run(&library::REDUCE, &launch),
+            0 => output.copy_from(&self.words.device().upload(&[Summary::NONE])?),
+            _ => self.words.device().run(&library::REDUCE, &launch),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Transposition: `out[c][r] = in[r][c]`, for any number of rows and columns, row-major, and any elements of 1, 2, 4 or
-//! 8 bytes. The result is exact. The kernels are `kernels_gpu::transpose::{best, narrow}`.
+//! 8 bytes. The result is exact. The kernels are `kernels_gpu::transpose::{best, narrow, small}`.
 
 use crate::backend::{Handle, Shape, View, ViewMut};
 use crate::buffer::Buffer;
@@ -9,7 +9,7 @@ use crate::launch::{Launch, require_grid};
 use crate::ptx::library;
 use bytemuck::Pod;
 use cuda_std::launch::{PtrMut, Slice};
-use kernels_gpu::transpose::{BLOCK, best, narrow};
+use kernels_gpu::transpose::{BLOCK, TILE, best, narrow, small};
 use std::marker::PhantomData;
 
 /// Transposes a matrix of `rows` x `columns` into one of `columns` x `rows`. Elements of another size than 1, 2, 4 or 8
@@ -54,6 +54,8 @@ pub struct Plan<T, H: Handle = Device> {
     device: H,
     rows: u32,
     columns: u32,
+    /// Whether tiles are those of `small`.
+    is_small: bool,
     shape: Shape,
     element: PhantomData<T>,
 }
@@ -73,14 +75,20 @@ impl<T: Pod, H: Handle> Plan<T, H> {
             let bytes = size_of::<T>();
             assert!(matches!(bytes, 1 | 2 | 4 | 8), "transpose takes elements of 1, 2, 4 or 8 bytes")
         };
-        let side = match size_of::<T>() {
-            bytes @ (1 | 2) => narrow::side(bytes),
-            bytes => best::side(bytes),
+        let tiles = |side: u32| u64::from(height.div_ceil(side)) * u64::from(width.div_ceil(side));
+        let (is_small, tiles) = match size_of::<T>() {
+            bytes @ (1 | 2) => {
+                let narrow = tiles(narrow::side(bytes));
+                let whole = (height | width).is_multiple_of(4 / bytes as u32);
+                let is_small =
+                    narrow < small::most_tiles(bytes, whole) * u64::from(device.backend().info().multiprocessors);
+                (is_small, if is_small { tiles(TILE) } else { narrow })
+            }
+            bytes => (false, tiles(best::side(bytes))),
         };
-        let tiles = u64::from(height.div_ceil(side)) * u64::from(width.div_ceil(side));
         let grid = require_grid(tiles, &format!("a matrix of {rows}x{columns}"), "transpose it in parts")?;
         let shape = Shape::linear(grid, BLOCK);
-        Ok(Self { device: device.clone(), rows: height, columns: width, shape, element: PhantomData })
+        Ok(Self { device: device.clone(), rows: height, columns: width, is_small, shape, element: PhantomData })
     }
 
     /// The launch that writes the transposed input to the output. Without elements it does nothing.
@@ -101,6 +109,10 @@ impl<T: Pod, H: Handle> Plan<T, H> {
         // 8 bytes, and views on elements, so that these are integers of their size.
         let call = unsafe {
             match size_of::<T>() {
+                1 if self.is_small => small::transpose_small::<u8>(Slice::new(from, n), rows, columns, PtrMut::new(to)),
+                2 if self.is_small => {
+                    small::transpose_small::<u16>(Slice::new(from, n), rows, columns, PtrMut::new(to))
+                }
                 1 => narrow::transpose_narrow::<u8>(Slice::new(from, n), rows, columns, PtrMut::new(to)),
                 2 => narrow::transpose_narrow::<u16>(Slice::new(from, n), rows, columns, PtrMut::new(to)),
                 4 => best::transpose_best::<u32>(Slice::new(from, n), rows, columns, PtrMut::new(to)),

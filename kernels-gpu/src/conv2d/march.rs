@@ -11,8 +11,8 @@ use cuda_std::thread;
 /// Threads per block: neighbours in a row.
 pub const BLOCK: u32 = 128;
 
-/// Minimum number of rows of a strip.
-pub const MIN_STRIP: u32 = 16;
+/// Minimum number of rows of a strip: each begins with rows that the one above loads, too.
+pub const MIN_STRIP: u32 = 2;
 
 /// Filters an image by vectors of [`width`] elements, of pixels of which `C` channels are filtered together: 1, or all.
 ///

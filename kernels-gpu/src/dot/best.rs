@@ -5,19 +5,20 @@
 //! - Elements before the first 16-byte boundary of `a` and after the last one are multiplied singly, so the vectors may
 //!   start at any element. If `b` is aligned differently, no boundary suits both: then single elements are loaded, as
 //!   many at once.
-//! - The last block to finish adds the sums of all blocks, in the order of the blocks.
+//! - The block that starts last adds the sums of all blocks, in the order of the blocks.
 
 use super::Real;
-use crate::reduce::{Sum, collective::grid_reduce};
+use crate::reduce::{Sum, gather::Gather};
 use cuda_std::{kernel, memory::Vector, thread};
 
 /// The idea in one line.
-pub const IDEA: &str = "16-byte loads in flight, one launch, and the last block finishes in a fixed order";
+pub const IDEA: &str = "16-byte loads in flight, one launch, and the block that starts last finishes in a fixed order";
 
 /// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 512;
 
-/// Blocks per multiprocessor: enough for the loads in flight; more would only add to the work of the last block.
+/// Blocks per multiprocessor: enough for the loads in flight; more would only add to the work of the block that
+/// gathers.
 pub const BLOCKS_PER_SM: u32 = 2;
 
 /// Bytes of each vector that one block reads alone, as measured on an H200. Several blocks would read them sooner, but
@@ -31,16 +32,17 @@ pub const UNROLL: usize = 4;
 /// Writes the dot product to `output[0]`.
 ///
 /// # Safety
-/// The block is a multiple of 32; `partials` has one element per block and is used by this launch only; `ticket` is 0.
+/// The block is a multiple of 32; `words` are those of [`Gather::start`] for results of type `T`.
 #[kernel(for T in [f32, f64])]
-pub unsafe fn dot_best<T: Real>(a: &[T], b: &[T], partials: *mut T, ticket: *mut u32, output: *mut T) {
+pub unsafe fn dot_best<T: Real>(a: &[T], b: &[T], words: *mut u64, output: *mut T) {
+    // SAFETY: the caller upholds this function's contract.
+    let gather = unsafe { Gather::start(words) };
     let sum = match size_of::<T>() {
         4 => thread_share::<T, 4>(a, b),
         _ => thread_share::<T, 2>(a, b),
     };
-    // SAFETY: every thread of the grid reaches this call, in blocks of whole warps; the caller upholds the rest of the
-    // contract.
-    if let Some(sum) = unsafe { grid_reduce::<Sum, T>(sum, partials, ticket) } {
+    // SAFETY: every thread of the grid reaches this call, in blocks of whole warps.
+    if let Some(sum) = unsafe { gather.reduce::<Sum, T>(sum) } {
         // SAFETY: only one thread of the grid takes this branch.
         unsafe { output.write(sum) };
     }

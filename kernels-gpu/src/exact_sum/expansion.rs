@@ -12,6 +12,7 @@ use crate::unroll::unroll;
 use cuda_std::{thread, warp};
 
 /// 16-byte loads in flight per thread.
+// tune: 4 8
 const UNROLL: usize = 8;
 
 /// Elements of 16 bytes, and running sums.

@@ -55,11 +55,11 @@ macro_rules! reduce_kernel {
             fn map($element: $input) -> $value $map
 
             #[::cuda_std::kernel($(allow($($lint),+))?)]
-            unsafe fn $name(input: &[$input], partials: *mut $value, ticket: *mut u32, output: *mut $value) {
+            unsafe fn $name(input: &[$input], words: *mut u64, output: *mut $value) {
                 // SAFETY: the code that launches the kernel upholds this function's contract.
                 unsafe {
                     $crate::reduce::best::transform_reduce::<$operator, $input, $value>(
-                        input, map, partials, ticket, output,
+                        input, map, words, output,
                     )
                 }
             }
@@ -73,11 +73,10 @@ macro_rules! reduce_kernel {
 
                 fn call<'a>(
                     input: Slice<'a, $input>,
-                    partials: PtrMut<'a, $value>,
-                    ticket: PtrMut<'a, u32>,
+                    words: PtrMut<'a, u64>,
                     output: PtrMut<'a, $value>,
                 ) -> ::cuda_std::launch::Call<'a> {
-                    $name(input, partials, ticket, output)
+                    $name(input, words, output)
                 }
             }
         };

@@ -20,12 +20,7 @@ pub unsafe trait ReduceKernel: Copy + 'static {
     type Operator: Operator<Self::Value>;
 
     /// The kernel with these arguments.
-    fn call<'a>(
-        input: Slice<'a, Self::Input>,
-        partials: PtrMut<'a, Self::Value>,
-        ticket: PtrMut<'a, u32>,
-        output: PtrMut<'a, Self::Value>,
-    ) -> Call<'a>;
+    fn call<'a>(input: Slice<'a, Self::Input>, words: PtrMut<'a, u64>, output: PtrMut<'a, Self::Value>) -> Call<'a>;
 }
 
 /// A kernel of [`scan_kernel!`](crate::scan_kernel).

@@ -56,6 +56,7 @@ pub mod chunk;
 mod kernels;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod launch;
+pub mod record;
 pub mod shuffle;
 pub mod slots;
 pub mod transform;

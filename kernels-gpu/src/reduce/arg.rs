@@ -4,8 +4,8 @@
 //!   vectors that first had it; a round is reduced as in `best`, without any index.
 //! - Then the warp's best value is known. If one lane has it, which is usual, all lanes search that lane's best round
 //!   for the first position of the value, an element each; else each lane that has it searches its own.
-//! - Pairs of value and index are reduced in each block, and then in the last one. Of equal values the lower index
-//!   wins, so that the order does not matter.
+//! - Pairs of value and index are reduced in each block, and then in the one that starts last, as in `best`. Of equal
+//!   values the lower index wins, so that the order does not matter.
 //! - `f64` are compared by integer keys of the same order, as in `best`.
 //!
 //! (H200, f32 of 2^20 and 2^24, us: 8.2 and 27.8. The block's best value before the search takes two barriers more, 9.3
@@ -14,12 +14,13 @@
 use super::{
     Max, Min, Op, WARP,
     best::UNROLL,
-    collective::{is_last_block, warp_total},
+    collective::warp_total,
     form::{AsTheyAre, ByKeys, Faster, Form, bits, faster},
+    gather::Gather,
     keys::{Keys, Largest, Smallest},
 };
 use crate::number::Number;
-use crate::operator::{Operator, Pod, shuffle, slots};
+use crate::operator::{Operator, Pod, Zeroable, shuffle};
 use core::marker::PhantomData;
 use cuda_std::{kernel, memory::Vector, thread, warp};
 
@@ -31,9 +32,29 @@ pub const NOWHERE: u64 = u64::MAX;
 
 /// A value, and the lowest index at which it occurs.
 #[derive(Clone, Copy)]
-struct Arg<T> {
+#[repr(C)]
+pub struct Arg<T> {
     value: T,
-    index: u64,
+    /// The lower half first.
+    index: [u32; 2],
+}
+
+// SAFETY: a number and integers, all of which may be 0.
+unsafe impl<T: Number> Zeroable for Arg<T> {}
+// SAFETY: all bits are valid, and there is no padding, which `new` checks.
+unsafe impl<T: Number> Pod for Arg<T> {}
+
+impl<T> Arg<T> {
+    #[inline(always)]
+    fn new(value: T, index: u64) -> Self {
+        const { assert!(size_of::<Self>() == size_of::<T>() + size_of::<u64>()) };
+        Self { value, index: [index as u32, (index >> 32) as u32] }
+    }
+
+    #[inline(always)]
+    fn index(&self) -> u64 {
+        u64::from(self.index[1]) << 32 | u64::from(self.index[0])
+    }
 }
 
 /// A form of elements of which one is the best.
@@ -74,24 +95,17 @@ impl<K: Keys> Extreme<u64> for ByKeys<K> {
 /// Writes the index of the first maximum (minimum) to `output[0]`; the first NaN counts as both.
 ///
 /// # Safety
-/// The block is a multiple of 32; `values` and `indices` have one element per block and are used by this launch only;
-/// `ticket` is 0.
-#[kernel(for O in [Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
-pub unsafe fn reduce_arg<O: Op<T>, T: Number>(
-    input: &[T],
-    values: *mut T,
-    indices: *mut u64,
-    ticket: *mut u32,
-    output: *mut u64,
-) {
-    // SAFETY: the caller upholds this function's contract; numbers with keys are `f64`, of which a vector has two.
+/// The block is a multiple of 32; `words` are those of [`Gather::start`] for results [`Arg`].
+#[kernel(for O in [Max, Min], for T in [f32, f64, i32, u32, i64, u64], max_registers(super::best::REGISTERS))]
+pub unsafe fn reduce_arg<O: Op<T>, T: Number>(input: &[T], words: *mut u64, output: *mut u64) {
+    // SAFETY: the caller upholds this function's contract; numbers with keys are `f64`, of which a vector has two, and
+    // `Arg<u64>` is as large as `Arg<f64>`.
     unsafe {
-        let keys = values.cast();
         match const { (size_of::<T>(), faster::<O, T>()) } {
-            (_, Faster::ByLargest) => grid_arg::<ByKeys<Largest>, _, 2>(bits(input), keys, indices, ticket, output),
-            (_, Faster::BySmallest) => grid_arg::<ByKeys<Smallest>, _, 2>(bits(input), keys, indices, ticket, output),
-            (4, Faster::AsTheyAre) => grid_arg::<AsTheyAre<O>, T, 4>(input, values, indices, ticket, output),
-            _ => grid_arg::<AsTheyAre<O>, T, 2>(input, values, indices, ticket, output),
+            (_, Faster::ByLargest) => grid_arg::<ByKeys<Largest>, _, 2>(bits(input), words, output),
+            (_, Faster::BySmallest) => grid_arg::<ByKeys<Smallest>, _, 2>(bits(input), words, output),
+            (4, Faster::AsTheyAre) => grid_arg::<AsTheyAre<O>, T, 4>(input, words, output),
+            _ => grid_arg::<AsTheyAre<O>, T, 2>(input, words, output),
         }
     }
 }
@@ -101,75 +115,24 @@ pub unsafe fn reduce_arg<O: Op<T>, T: Number>(
 /// # Safety
 /// The requirements are those of [`reduce_arg()`].
 #[inline(always)]
-unsafe fn grid_arg<F: Extreme<T>, T: Number, const W: usize>(
-    input: &[T],
-    values: *mut T,
-    indices: *mut u64,
-    ticket: *mut u32,
-    output: *mut u64,
-) {
-    let (tid, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
-    // SAFETY: every thread of the block reaches these calls, and the block consists of whole warps.
-    let arg = unsafe { of_block::<F, T>(Share::<F, T, W>::of(input).of_warp()) };
-    if tid == 0 {
-        // SAFETY: one partial result per block.
-        unsafe {
-            let block = thread::block_idx_x() as usize;
-            values.add(block).write(arg.value);
-            indices.add(block).write(arg.index);
+unsafe fn grid_arg<F: Extreme<T>, T: Number, const W: usize>(input: &[T], words: *mut u64, output: *mut u64) {
+    // SAFETY: the caller upholds this function's contract; every thread reaches these calls, in whole warps.
+    unsafe {
+        let gather = Gather::start(words);
+        let share = Share::<F, T, W>::of(input);
+        let reduce_warp = |arg| warp_reduce::<F, T>(arg);
+        if let Some(arg) =
+            gather.reduce_by(share, |share| share.of_warp(), nothing::<F, T>(), (better::<F, T>, true), reduce_warp)
+        {
+            output.write(arg.index()); // Only one thread of the grid takes this branch.
         }
     }
-    // Its barrier also separates the two uses of the shared memory in `of_block`.
-    // SAFETY: the caller upholds this function's contract.
-    if !unsafe { is_last_block(ticket) } {
-        return;
-    }
-    let mut arg = nothing::<F, T>();
-    let mut i = tid as usize;
-    while i < blocks as usize {
-        // SAFETY: all blocks have written their results, which are not written again.
-        let other = unsafe { Arg { value: values.add(i).read(), index: indices.add(i).read() } };
-        arg = better::<F, T>(arg, other);
-        i += thread::block_dim_x() as usize;
-    }
-    // SAFETY: the whole block reaches these calls: all its threads got the same answer from the barrier.
-    let arg = unsafe { of_block::<F, T>(warp_reduce::<F, T>(arg)) };
-    if tid == 0 {
-        // SAFETY: only the last block reaches this point.
-        unsafe { output.write(arg.index) };
-    }
-}
-
-/// The best of the pairs that all lanes of each warp have, in thread 0. A second call needs a barrier after the first.
-///
-/// # Safety
-/// All threads of the block call it together, and the block is a multiple of 32 threads.
-#[inline(always)]
-unsafe fn of_block<F: Extreme<T>, T: Number>(arg: Arg<T>) -> Arg<T> {
-    let of_warps = slots::of_warps::<Arg<T>>();
-    let (lane, warp) = (thread::thread_idx_x() % WARP, thread::thread_idx_x() / WARP);
-    if lane == 0 {
-        // SAFETY: a block has at most 32 warps, and each writes its own slot.
-        unsafe { of_warps.add(warp as usize).write(arg) };
-    }
-    thread::sync_threads(); // every warp's pair is in its slot
-    if warp > 0 {
-        return arg;
-    }
-    let arg = if lane < thread::block_dim_x() / WARP {
-        // SAFETY: the slots of the block's warps were written before the barrier.
-        unsafe { of_warps.add(lane as usize).read() }
-    } else {
-        nothing::<F, T>()
-    };
-    // SAFETY: the whole first warp is here.
-    unsafe { warp_reduce::<F, T>(arg) }
 }
 
 /// The identity: combined with any other pair it gives that pair.
 #[inline(always)]
 fn nothing<F: Form<T>, T: Pod>() -> Arg<T> {
-    Arg { value: F::Operator::identity(), index: NOWHERE }
+    Arg::new(F::Operator::identity(), NOWHERE)
 }
 
 /// The pair with the better value; of equal values, the pair with the lower index.
@@ -178,11 +141,11 @@ fn better<F: Extreme<T>, T: Number>(a: Arg<T>, b: Arg<T>) -> Arg<T> {
     let value = F::Operator::combine(a.value, b.value);
     let (a_has_it, b_has_it) = (F::same(a.value, value), F::same(b.value, value));
     let index = match (a_has_it, b_has_it) {
-        (true, true) => a.index.min(b.index),
-        (true, false) => a.index,
-        _ => b.index,
+        (true, true) => a.index().min(b.index()),
+        (true, false) => a.index(),
+        _ => b.index(),
     };
-    Arg { value, index }
+    Arg::new(value, index)
 }
 
 /// The best pair of a warp, in every lane.
@@ -197,11 +160,11 @@ unsafe fn warp_reduce<F: Extreme<T>, T: Number>(arg: Arg<T>) -> Arg<T> {
         let has_it = F::same(arg.value, value);
         let lanes = warp::ballot(warp::ALL, has_it);
         let index = if lanes.is_power_of_two() {
-            shuffle::idx(arg.index, lanes.trailing_zeros())
+            shuffle::idx(arg.index(), lanes.trailing_zeros())
         } else {
-            Min::combine_warp(if has_it { arg.index } else { NOWHERE })
+            Min::combine_warp(if has_it { arg.index() } else { NOWHERE })
         };
-        Arg { value, index }
+        Arg::new(value, index)
     }
 }
 
@@ -285,7 +248,7 @@ impl<'a, F: Extreme<T>, T: Number, const W: usize> Share<'a, F, T, W> {
             } else {
                 Min::combine_warp(if has_it { self.find(value) } else { NOWHERE })
             };
-            Arg { value, index }
+            Arg::new(value, index)
         }
     }
 

@@ -2,13 +2,14 @@
 //!
 //! - Each thread has `UNROLL` independent 16-byte loads in flight, enough to cover the latency of memory; the elements
 //!   before the first 16-byte boundary and after the last one are added singly, so the slice may start at any element.
-//! - The last block to finish reduces the partial results of all blocks, in the order of the blocks: no second launch,
-//!   and no dependence on which block is last. CUB still launches two kernels.
+//! - The block that starts last waits for the results of all others, and reduces them in the order of the blocks: no
+//!   second launch, and no dependence on which block that is ([`gather`](super::gather)). CUB still launches two
+//!   kernels.
 
 use super::{
     Max, Min, Op, Sum,
-    collective::grid_reduce,
     form::{Faster, faster},
+    gather::Gather,
     keys::{Keys, Largest, Smallest},
     ordered,
 };
@@ -23,14 +24,19 @@ use crate::{
 use cuda_std::{kernel, thread};
 
 /// The idea in one line.
-pub const IDEA: &str = "16-byte loads in flight, one launch, and the last block finishes in a fixed order";
+pub const IDEA: &str = "16-byte loads in flight, one launch, and the block that starts last finishes in a fixed order";
 
 /// Default number of threads per block; a multiple of 32, at most 1024.
 pub const BLOCK: u32 = 512;
 
-/// Blocks per multiprocessor. Two of 512 threads keep enough loads in flight; more only add to the work of the last
-/// block. (H200, 2^22 f32 from cold memory: 12.0 us with 2, 13.9 us with 4.)
+/// Blocks per multiprocessor. Two of 512 threads keep enough loads in flight; more only add to the work of the block
+/// that gathers. (H200, 2^22 f32 from cold memory: 12.0 us with 2, 13.9 us with 4.)
 pub const BLOCKS_PER_SM: u32 = 2;
+
+/// Registers of a thread that leave room for those blocks; 0, no limit, before compute capability 9.0, where ptxas
+/// would spill some. Without a limit it takes fewer, and starts fewer loads before the first addition. (H200, 2^28, us:
+/// sums of f64 484 instead of 487, maxima 487 instead of 491.)
+pub const REGISTERS: u32 = if cfg!(target_feature = "sm_90") { 65_536 / (BLOCKS_PER_SM * BLOCK) } else { 0 };
 
 /// Bytes that one block reads alone, as measured on an H200. Several blocks would read them sooner, but then wait for
 /// each other.
@@ -43,24 +49,27 @@ pub const UNROLL: usize = 8;
 /// Reduces the input to `output[0]`; f16 and bf16 are widened to f32 as they are read.
 ///
 /// # Safety
-/// The block is a multiple of 32; `partials` has one element per block and is used by this launch only; `ticket` is 0.
-#[cfg_attr(feature = "reduce", kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64, F16, Bf16]))]
+/// The block is a multiple of 32; `words` are those of [`Gather::start`] for results of this type.
+#[cfg_attr(
+    feature = "reduce",
+    kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64, F16, Bf16], max_registers(REGISTERS))
+)]
 pub unsafe fn reduce_best<O: Op<<T as Entry>::Sum>, T: Entry>(
     input: &[<T as Entry>::Bits],
-    partials: *mut <T as Entry>::Sum,
-    ticket: *mut u32,
+    words: *mut u64,
     output: *mut <T as Entry>::Sum,
 ) {
     // SAFETY: the caller upholds this function's contract.
     unsafe {
+        let gather = Gather::start(words);
         match const { faster::<O, T::Sum>() } {
-            Faster::ByLargest => keyed::<Largest, T>(input, partials, ticket, output),
-            Faster::BySmallest => keyed::<Smallest, T>(input, partials, ticket, output),
+            Faster::ByLargest => keyed::<Largest, T>(input, gather, output),
+            Faster::BySmallest => keyed::<Smallest, T>(input, gather, output),
             Faster::AsTheyAre => {
                 let value = with_width!(size_of::<T::Word>(), W => {
                     slice_reduce::<O, T::Bits, T::Word, T::Sum, W>(input, T::widen, T::reduce::<O>)
                 });
-                if let Some(value) = grid_reduce::<O, T::Sum>(value, partials, ticket) {
+                if let Some(value) = gather.reduce::<O, T::Sum>(value) {
                     output.write(value); // Only one thread of the grid takes this branch.
                 }
             }
@@ -73,11 +82,12 @@ pub unsafe fn reduce_best<O: Op<<T as Entry>::Sum>, T: Entry>(
 /// # Safety
 /// The requirements are those of [`reduce_best()`]; `T` is `f64`.
 #[inline(always)]
-unsafe fn keyed<K: Keys, T: Entry>(input: &[T::Bits], partials: *mut T::Sum, ticket: *mut u32, output: *mut T::Sum) {
+unsafe fn keyed<K: Keys, T: Entry>(input: &[T::Bits], gather: Gather, output: *mut T::Sum) {
     // SAFETY: `T` is `f64`.
     let input = unsafe { core::slice::from_raw_parts(input.as_ptr().cast::<f64>(), input.len()) };
-    // SAFETY: the caller upholds this function's contract; a key has the size and the alignment of `T`.
-    if let Some(key) = unsafe { grid_value::<K, f64, u64>(input, K::key, partials.cast(), ticket) } {
+    let key = with_width!(size_of::<f64>(), W => slice_reduce::<K, f64, f64, u64, W>(input, K::key, K::key));
+    // SAFETY: the caller upholds this function's contract; a key has the size of `T`.
+    if let Some(key) = unsafe { gather.reduce::<K, u64>(key) } {
         // SAFETY: only one thread of the grid takes this branch.
         unsafe { output.cast::<f64>().write(K::number(key)) };
     }
@@ -108,18 +118,17 @@ pub const fn per_thread(bytes: usize) -> u32 {
 /// in theirs. The result is the same in every run.
 ///
 /// # Safety
-/// Every thread of the grid calls it, in blocks of a multiple of 32 threads; `partials` has one element per block and
-/// is used by this launch only; `ticket` is 0.
+/// Every thread of the grid calls it, in blocks of a multiple of 32 threads; `words` are those of [`Gather::start`] for
+/// results of type `T`.
 #[inline(always)]
 pub unsafe fn transform_reduce<O: Operator<T>, I: Pod, T: Pod>(
     input: &[I],
     map: impl Fn(I) -> T + Copy,
-    partials: *mut T,
-    ticket: *mut u32,
+    words: *mut u64,
     output: *mut T,
 ) {
     // SAFETY: the caller upholds this function's contract.
-    if let Some(value) = unsafe { grid_value::<O, I, T>(input, map, partials, ticket) } {
+    if let Some(value) = unsafe { grid_value::<O, I, T>(input, map, words) } {
         // SAFETY: only one thread of the grid takes this branch.
         unsafe { output.write(value) };
     }
@@ -133,9 +142,10 @@ pub unsafe fn transform_reduce<O: Operator<T>, I: Pod, T: Pod>(
 pub unsafe fn grid_value<O: Operator<T>, I: Pod, T: Pod>(
     input: &[I],
     map: impl Fn(I) -> T + Copy,
-    partials: *mut T,
-    ticket: *mut u32,
+    words: *mut u64,
 ) -> Option<T> {
+    // SAFETY: the caller upholds this function's contract.
+    let gather = unsafe { Gather::start(words) };
     let value = with_width!(size_of::<I>(), W => {
         if O::COMMUTATIVE {
             slice_reduce::<O, I, I, T, W>(input, map, map)
@@ -146,7 +156,7 @@ pub unsafe fn grid_value<O: Operator<T>, I: Pod, T: Pod>(
     });
     // SAFETY: every thread of the grid reaches this call, in blocks of whole warps; the caller upholds the rest of the
     // contract.
-    unsafe { grid_reduce::<O, T>(value, partials, ticket) }
+    unsafe { gather.reduce::<O, T>(value) }
 }
 
 /// As [`grid_value`] by an operator that commutes, with a running result for each element of a chunk. For operators of
@@ -158,13 +168,14 @@ pub unsafe fn grid_value<O: Operator<T>, I: Pod, T: Pod>(
 pub(super) unsafe fn grid_value_by_columns<O: Operator<T>, I: Pod, T: Pod>(
     input: &[I],
     map: impl Fn(I) -> T + Copy,
-    partials: *mut T,
-    ticket: *mut u32,
+    words: *mut u64,
 ) -> Option<T> {
     const { assert!(O::COMMUTATIVE) };
-    let value = with_width!(size_of::<I>(), W => share::<O, I, I, T, W, W>(input, map, map));
     // SAFETY: the caller upholds this function's contract.
-    unsafe { grid_reduce::<O, T>(value, partials, ticket) }
+    let gather = unsafe { Gather::start(words) };
+    let value = with_width!(size_of::<I>(), W => share::<O, I, I, T, W, W>(input, map, map));
+    // SAFETY: every thread of the grid reaches this call, in blocks of whole warps.
+    unsafe { gather.reduce::<O, T>(value) }
 }
 
 /// The thread's share of elements `I`. They are loaded as words `J` of one or several elements, of which `W` are a

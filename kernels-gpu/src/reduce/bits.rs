@@ -25,11 +25,12 @@ pub const NONE: u32 = u32::MAX;
 /// Writes the number of the bit to `output[0]`, from 0 for the lowest bit on; [`NONE`] if no bit is set in any number.
 ///
 /// # Safety
-/// The block is a multiple of 32; `partials` has one element per block and is used by this launch only; `ticket` is 0.
+/// The block is a multiple of 32; `words` are those of [`Gather::start`](super::gather::Gather::start) for results of
+/// type `T`.
 #[kernel(for B in [Highest, Lowest], for T in [i32, u32, i64, u64])]
-pub unsafe fn reduce_bit<B: Bit, T: Bits>(input: &[T], partials: *mut T, ticket: *mut u32, output: *mut u32) {
+pub unsafe fn reduce_bit<B: Bit, T: Bits>(input: &[T], words: *mut u64, output: *mut u32) {
     // SAFETY: the caller upholds this function's contract.
-    if let Some(all) = unsafe { grid_value::<Or, T, T>(input, |x| x, partials, ticket) } {
+    if let Some(all) = unsafe { grid_value::<Or, T, T>(input, |x| x, words) } {
         // SAFETY: only one thread of the grid takes this branch.
         unsafe { output.write(if all == T::ZERO { NONE } else { B::of(all) }) };
     }

@@ -1,5 +1,5 @@
-//! Building blocks of several rungs: a warp's tree by shuffles, a block's reduction with one shared value per warp, a
-//! grid's by its last block, and the load of the first rungs.
+//! Building blocks of several rungs: a warp's tree by shuffles, a block's reduction with one shared value per warp, the
+//! ticket by which a block finds out that it is the last, and the load of the first rungs.
 
 use super::WARP;
 use crate::operator::{Operator, Pod, shuffle, slots};
@@ -58,22 +58,31 @@ pub unsafe fn warp_total<O: Operator<T>, T: Pod>(mut value: T) -> T {
 #[inline(always)]
 pub unsafe fn block_reduce<O: Operator<T>, T: Pod>(value: T) -> T {
     // SAFETY: the caller upholds this function's contract; and `block_reduce_by` calls this with whole warps.
-    unsafe { block_reduce_by(value, O::identity(), |value| warp_reduce::<O, T>(value)) }
+    unsafe {
+        let reduce_warp = |value| warp_reduce::<O, T>(value);
+        block_reduce_by(value, reduce_warp, O::identity(), reduce_warp)
+    }
 }
 
-/// Reduces the values of a block with `reduce_warp`, which reduces a warp's 32 values to one in lane 0; `identity` does
-/// not change a value. Each warp writes its value to a slot, and after a barrier the first warp reduces the slots.
+/// Reduces the values that lane 0 of each warp gets by `of_warp`, with `reduce_warp`, which reduces a warp's 32 values
+/// to one in lane 0; `identity` does not change a value. Each warp writes its value to a slot, and after a barrier the
+/// first warp reduces the slots.
 ///
 /// # Safety
-/// All threads of the block call it together, and the block is a multiple of 32 threads. (Whole warps call
-/// `reduce_warp`.)
+/// All threads of the block call it together, and the block is a multiple of 32 threads. (Whole warps call `of_warp`
+/// and `reduce_warp`.)
 #[inline(always)]
-pub unsafe fn block_reduce_by<V: Copy>(value: V, identity: V, reduce_warp: impl Fn(V) -> V) -> V {
+pub unsafe fn block_reduce_by<S, V: Copy>(
+    share: S,
+    of_warp: impl FnOnce(S) -> V,
+    identity: V,
+    reduce_warp: impl Fn(V) -> V,
+) -> V {
     let results = slots::of_warps::<V>();
     let tid = thread::thread_idx_x();
     let (lane, warp) = (tid % WARP, tid / WARP);
 
-    let value = reduce_warp(value);
+    let value = of_warp(share);
     if lane == 0 {
         // SAFETY: a block has at most 32 warps, and each writes its own slot.
         unsafe { results.add(warp as usize).write(value) };
@@ -89,54 +98,6 @@ pub unsafe fn block_reduce_by<V: Copy>(value: V, identity: V, reduce_warp: impl 
         identity
     };
     reduce_warp(value)
-}
-
-/// Reduces the values of all threads of the grid; one thread gets the result, all others `None`.
-///
-/// The values are combined in the order of the threads if the operator does not commute.
-///
-/// Every block writes one partial result and draws a ticket. When a block draws the last one, all others have written
-/// theirs, and it reduces the partial results in the order of the blocks, so that the result does not depend on which
-/// block is last. (NVIDIA's `threadFenceReduction` sample.) The ticket wraps to 0 and is ready for the next launch.
-///
-/// # Safety
-/// All threads of the grid call it once, and blocks are a multiple of 32 threads; `partials` has one element per block
-/// and is used by this launch only; `ticket` is 0.
-#[inline(always)]
-pub unsafe fn grid_reduce<O: Operator<T>, T: Pod>(value: T, partials: *mut T, ticket: *mut u32) -> Option<T> {
-    let (tid, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
-    // SAFETY: every thread of the block reaches this call, and the block consists of whole warps.
-    let value = unsafe { block_reduce::<O, T>(value) };
-    if blocks == 1 {
-        return (tid == 0).then_some(value); // A block alone waits for nothing: no partial result, and no ticket.
-    }
-    if tid == 0 {
-        // SAFETY: one partial result per block.
-        unsafe { partials.add(thread::block_idx_x() as usize).write(value) };
-    }
-    // Its barrier also separates the two uses of the shared memory in `block_reduce`.
-    // SAFETY: the caller upholds this function's contract.
-    if !unsafe { is_last_block(ticket) } {
-        return None;
-    }
-
-    let mut value = O::identity();
-    // Neighbouring results go to neighbouring threads, or to one thread if the operator needs their order.
-    let each = blocks.div_ceil(thread::block_dim_x());
-    let (first, end, step) = if O::COMMUTATIVE {
-        (tid, blocks, thread::block_dim_x())
-    } else {
-        (tid * each, blocks.min((tid + 1) * each), 1)
-    };
-    let mut i = first;
-    while i < end {
-        // SAFETY: all blocks have written their results, which are not written again.
-        value = O::combine(value, unsafe { partials.add(i as usize).read() });
-        i += step;
-    }
-    // SAFETY: the whole block reaches this call: all its threads got the same answer from the barrier.
-    let value = unsafe { block_reduce::<O, T>(value) };
-    (tid == 0).then_some(value)
 }
 
 /// Draws the block's ticket, and returns whether it is the grid's last. The ticket wraps to 0.

@@ -1,10 +1,10 @@
 //! Compensated summation: the rounding error of every addition is computed exactly, and summed beside the sum.
 //!
 //! Of `s = a + b` the error is a number of the same type: `(a - (s - x)) + (b - x)` with `x = s - a` (Knuth). Threads,
-//! lanes, warps and blocks carry pairs of a sum and its errors, and the last block adds the two at the end. The result
-//! is as precise as a sum in twice the precision that is rounded once, in f32 and f64 alike. It takes seven additions
-//! in place of one, and two shuffles in place of one; a grid that waits for memory takes no longer. Everything else is
-//! [`best`](super::best): the loads in flight, one launch, and a last block.
+//! lanes, warps and blocks carry pairs of a sum and its errors, and the block that gathers adds the two at the end. The
+//! result is as precise as a sum in twice the precision that is rounded once, in f32 and f64 alike. It takes seven
+//! additions in place of one, and two shuffles in place of one; a grid that waits for memory takes no longer.
+//! Everything else is [`best`](super::best): the loads in flight, and one launch.
 //!
 //! Kahan's algorithm (1965) adds the error to the next addition instead, and loses it if the sum is small beside the
 //! next element; Neumaier's (1974) and this one, which needs no comparison, do not.
@@ -39,16 +39,12 @@ pub const BLOCKS_PER_SM: u32 = 3;
 /// Reduces the input to `output[0]`.
 ///
 /// # Safety
-/// The block is a multiple of 32; `partials` has one element per block and is used by this launch only; `ticket` is 0.
+/// The block is a multiple of 32; `words` are those of [`Gather::start`](super::gather::Gather::start) for results of
+/// type [`Pair`].
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
-pub unsafe fn reduce_compensated<O: Compensate<T>, T: Number>(
-    input: &[T],
-    partials: *mut Pair<T>,
-    ticket: *mut u32,
-    output: *mut T,
-) {
+pub unsafe fn reduce_compensated<O: Compensate<T>, T: Number>(input: &[T], words: *mut u64, output: *mut T) {
     // SAFETY: the caller upholds this function's contract.
-    unsafe { O::reduce(input, partials, ticket, output) }
+    unsafe { O::reduce(input, words, output) }
 }
 
 /// Sums of pairs, whose second numbers add up the rounding errors of the first.
@@ -75,9 +71,9 @@ pub trait Compensate<T: Number>: Op<T> + Sized {
     /// # Safety
     /// That of [`reduce_compensated()`].
     #[inline(always)]
-    unsafe fn reduce(input: &[T], partials: *mut Pair<T>, ticket: *mut u32, output: *mut T) {
-        // SAFETY: the caller upholds this function's contract; half a pair is enough for a partial result.
-        unsafe { transform_reduce::<Self, T, T>(input, |x| x, partials.cast(), ticket, output) }
+    unsafe fn reduce(input: &[T], words: *mut u64, output: *mut T) {
+        // SAFETY: the caller upholds this function's contract; half a pair takes fewer words.
+        unsafe { transform_reduce::<Self, T, T>(input, |x| x, words, output) }
     }
 }
 
@@ -86,9 +82,9 @@ impl<T: Number> Compensate<T> for Min {}
 
 impl<T: Summable> Compensate<T> for Sum {
     #[inline(always)]
-    unsafe fn reduce(input: &[T], partials: *mut Pair<T>, ticket: *mut u32, output: *mut T) {
+    unsafe fn reduce(input: &[T], words: *mut u64, output: *mut T) {
         // SAFETY: the caller upholds this function's contract.
-        unsafe { T::sum(input, partials, ticket, output) }
+        unsafe { T::sum(input, words, output) }
     }
 }
 
@@ -99,9 +95,9 @@ pub trait Summable: Number {
     /// # Safety
     /// That of [`reduce_compensated()`].
     #[inline(always)]
-    unsafe fn sum(input: &[Self], partials: *mut Pair<Self>, ticket: *mut u32, output: *mut Self) {
-        // SAFETY: the caller upholds this function's contract; half a pair is enough for a partial result.
-        unsafe { transform_reduce::<Sum, Self, Self>(input, |x| x, partials.cast(), ticket, output) }
+    unsafe fn sum(input: &[Self], words: *mut u64, output: *mut Self) {
+        // SAFETY: the caller upholds this function's contract; half a pair takes fewer words.
+        unsafe { transform_reduce::<Sum, Self, Self>(input, |x| x, words, output) }
     }
 }
 
@@ -109,10 +105,10 @@ macro_rules! float {
     ($($t:ty)*) => { $(
         impl Summable for $t {
             #[inline(always)]
-            unsafe fn sum(input: &[$t], partials: *mut Pair<$t>, ticket: *mut u32, output: *mut $t) {
+            unsafe fn sum(input: &[$t], words: *mut u64, output: *mut $t) {
                 let pair = |x| Pair { high: x, low: <$t>::NOTHING };
                 // SAFETY: the caller upholds this function's contract.
-                let sum = unsafe { grid_value_by_columns::<Add, $t, Pair<$t>>(input, pair, partials, ticket) };
+                let sum = unsafe { grid_value_by_columns::<Add, $t, Pair<$t>>(input, pair, words) };
                 if let Some(sum) = sum {
                     // SAFETY: only one thread of the grid takes this branch.
                     unsafe { output.write(rounded(sum)) };

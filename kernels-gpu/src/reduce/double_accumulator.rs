@@ -4,7 +4,7 @@
 //! additions is 2^29 times smaller, and only the rounding of the result remains. The cost is a conversion and an f64
 //! addition per element: negligible beside the loads on GPUs with an f64 unit for every second lane (compute capability
 //! 8.0, 9.0, 10.0), and more than the loads on those with one for every 64 lanes. Everything else is
-//! [`best`](super::best): the loads in flight, one launch, and a last block.
+//! [`best`](super::best): the loads in flight, and one launch.
 //!
 //! Sums of f32 are the only ones with a wider type that they need: integers wrap, and a maximum is one of the elements.
 //!
@@ -28,16 +28,12 @@ pub const BLOCKS_PER_SM: u32 = 3;
 /// Reduces the input to `output[0]`.
 ///
 /// # Safety
-/// The block is a multiple of 32; `partials` has one element per block and is used by this launch only; `ticket` is 0.
+/// The block is a multiple of 32; `words` are those of [`Gather::start`](super::gather::Gather::start) for results of
+/// type [`Widen::Wide`].
 #[kernel(for O in [Sum, Max, Min], for T in [f32, f64, i32, u32, i64, u64])]
-pub unsafe fn reduce_double_accumulator<O: Accumulate<T>, T: Widen>(
-    input: &[T],
-    partials: *mut <T as Widen>::Wide,
-    ticket: *mut u32,
-    output: *mut T,
-) {
+pub unsafe fn reduce_double_accumulator<O: Accumulate<T>, T: Widen>(input: &[T], words: *mut u64, output: *mut T) {
     // SAFETY: the caller upholds this function's contract.
-    if let Some(value) = unsafe { grid_value_by_columns::<O::Wide, T, T::Wide>(input, T::widen, partials, ticket) } {
+    if let Some(value) = unsafe { grid_value_by_columns::<O::Wide, T, T::Wide>(input, T::widen, words) } {
         // SAFETY: only one thread of the grid takes this branch.
         unsafe { output.write(T::narrow(value)) };
     }

@@ -82,6 +82,7 @@ pub mod find;
 pub mod first_add;
 #[cfg(feature = "reduce")]
 pub mod fixed_tree;
+pub mod gather;
 #[cfg(feature = "reduce")]
 pub mod grid_stride;
 #[cfg(feature = "reduce")]

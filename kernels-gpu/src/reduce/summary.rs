@@ -25,6 +25,13 @@ pub const fn blocks_per_sm(bytes: usize, floats: bool) -> u32 {
     if bytes == 4 || floats { 3 } else { 2 }
 }
 
+/// Registers of a thread that leave room for those blocks, or 0, no limit, where ptxas takes no more, or would spill
+/// some.
+pub const fn registers(bytes: usize, floats: bool) -> u32 {
+    let limited = cfg!(target_feature = "sm_90") && bytes == 8 && floats;
+    if limited { 65_536 / (blocks_per_sm(bytes, floats) * BLOCK) / 8 * 8 } else { 0 }
+}
+
 /// The results, as they lie in memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
@@ -94,26 +101,21 @@ impl<V: Number, L: Operator<V>, M: Operator<V>> Operator<Partial<V>> for Join<L,
 /// Writes the summary. NaN or an infinity among the elements gives NaN for the sum, the mean and the variance.
 ///
 /// # Safety
-/// The block is a multiple of 32, at most [`MOST_THREADS`]; `input` has an element; `partials` has one element per
-/// block and is used by this launch only; `ticket` is 0; `output` has an element.
-#[kernel(for T in [f32, f64, i32, u32, i64, u64])]
-pub unsafe fn reduce_summary<T: Number>(
-    input: &[T],
-    partials: *mut Partial<T>,
-    ticket: *mut u32,
-    output: *mut Summary<T>,
-) {
+/// The block is a multiple of 32, at most [`MOST_THREADS`]; `input` has an element; `words` are those of
+/// [`Gather::start`](super::gather::Gather::start) for results of type [`Partial`]; `output` has an element.
+#[kernel(for T in [f32, f64, i32, u32, i64, u64],
+    max_registers(registers(size_of::<T>(), is_one_of(<T as cuda_std::launch::Instance>::NAME, &["f32", "f64"]))))]
+pub unsafe fn reduce_summary<T: Number>(input: &[T], words: *mut u64, output: *mut Summary<T>) {
     // SAFETY: the caller upholds this function's contract; a key has the size and the alignment of f64.
     unsafe {
         if const { is_one_of(T::NAME, &["f64"]) } {
             // Extremes of f64 by their keys: `keys` says why.
             let extremes = |x: T| (Smallest::key(x.to_f64()), Largest::key(x.to_f64()));
-            let partials = partials.cast::<Partial<u64>>();
-            if let Some(partial) = grid_partial::<Smallest, Largest, T, u64>(input, extremes, partials, ticket) {
+            if let Some(partial) = grid_partial::<Smallest, Largest, T, u64>(input, extremes, words) {
                 let (min, max) = (Smallest::number(partial.least), Largest::number(partial.most));
                 output.cast::<Summary<f64>>().write(partial.summary(input, [min, max]));
             }
-        } else if let Some(partial) = grid_partial::<Min, Max, T, T>(input, |x| (x, x), partials, ticket) {
+        } else if let Some(partial) = grid_partial::<Min, Max, T, T>(input, |x| (x, x), words) {
             output.write(partial.summary(input, [partial.least, partial.most]));
         }
     }
@@ -127,8 +129,7 @@ pub unsafe fn reduce_summary<T: Number>(
 unsafe fn grid_partial<L: Operator<V>, M: Operator<V>, T: Number, V: Number>(
     input: &[T],
     extremes: impl Fn(T) -> (V, V) + Copy,
-    partials: *mut Partial<V>,
-    ticket: *mut u32,
+    words: *mut u64,
 ) -> Option<Partial<V>> {
     let origin = origin(input);
     let partial_of = |x: T| {
@@ -137,7 +138,7 @@ unsafe fn grid_partial<L: Operator<V>, M: Operator<V>, T: Number, V: Number>(
         Partial { first: distance, second: distance * distance, least, most }
     };
     // SAFETY: every thread of the grid reaches this call; the caller upholds the rest of the contract.
-    unsafe { grid_value::<Join<L, M>, T, Partial<V>>(input, partial_of, partials, ticket) }
+    unsafe { grid_value::<Join<L, M>, T, Partial<V>>(input, partial_of, words) }
 }
 
 /// The first element, of which there is one.

@@ -24,7 +24,10 @@ pub const BLOCK: u32 = 256;
 pub unsafe fn reduce_warp_intrinsic<O: Op<T>, T: Number>(input: &[T], output: *mut T) {
     let share = grid_share::<O, T>(input);
     // SAFETY: the block consists of whole warps, and all of it reaches this call.
-    let value = unsafe { block_reduce_by(share, O::identity(), |value| O::combine_warp(value)) };
+    let value = unsafe {
+        let reduce_warp = |value| O::combine_warp(value);
+        block_reduce_by(share, reduce_warp, O::identity(), reduce_warp)
+    };
     if thread::thread_idx_x() == 0 {
         // SAFETY: one output per block.
         unsafe { output.add(thread::block_idx_x() as usize).write(value) };

@@ -16,9 +16,9 @@
 //! look-back in two steps.
 
 use super::collective::{block_scan, load_items, store_items};
-use super::record::Records;
 pub use super::three_phase::{BLOCK, ITEMS, section};
 use crate::number::Number;
+use crate::operator::record::Records;
 use crate::reduce::{Max, Min, Op, Sum, WARP};
 use core::mem::MaybeUninit;
 use cuda_std::{

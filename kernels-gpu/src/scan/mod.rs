@@ -43,4 +43,3 @@ pub mod serial_per_thread;
 pub mod three_phase;
 
 mod collective;
-mod record;

@@ -3,7 +3,8 @@
 //! Nothing is computed; the order of the memory accesses determines the speed. Matrices are row-major.
 //!
 //! The rungs: [`naive_read`] and [`naive_write`] use no shared memory; [`tiled`], [`padded`], [`vectorised`] and
-//! [`best`] transpose tiles there. [`narrow`] is `best` for elements of 1 and 2 bytes.
+//! [`best`] transpose tiles there. [`narrow`] is `best` for elements of 1 and 2 bytes, and [`small`] that for small
+//! matrices, whose tiles would leave multiprocessors idle, and for rows that are not whole words.
 //!
 //! Sources: G. Ruetsch and P. Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009); M. Harris, "An
 //! Efficient Matrix Transpose in CUDA C/C++" (2013).
@@ -15,6 +16,7 @@ pub mod naive_read;
 pub mod naive_write;
 pub mod narrow;
 pub mod padded;
+pub mod small;
 pub mod tiled;
 pub mod vectorised;
 

@@ -19,6 +19,7 @@ pub const IDEA: &str = "16 bytes per lane, and all loads of a thread in flight b
 pub const BLOCK: u32 = 256;
 
 /// Vectors of 16 bytes that a thread adds at once; twice as many loads are in flight.
+// tune: 1 2 4 8
 pub const EACH: usize = 4;
 
 /// Adds two vectors of equal length; integers wrap.

@@ -138,8 +138,8 @@ pub(super) fn what_is_made_in_a_capture_outlives_it(device: &Device) -> rustwarp
     let mut sum = device.uninit::<u32>(1)?;
     let (mut plan, mut zeros) = (None, None);
     let graph = device.capture(|device| {
-        // The plan's ticket is 0 at once, and not only where the graph runs.
-        plan = Some(Plan::<Sum, u32>::new(device, 3, Tuning::default())?);
+        // The plan's records are 0 at once, and not only where the graph runs: three blocks use them.
+        plan = Some(Plan::<Sum, u32>::new(device, 3, Tuning { grid: Some(3), ..Tuning::default() })?);
         zeros = Some(device.zeros::<u32>(1000)?);
         // A graph cannot keep memory that borrows its device.
         let borrowed = rustwarp::backend::Buffer::<u32>::uninit(device.backend(), 4, "borrowed")?;

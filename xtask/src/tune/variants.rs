@@ -257,7 +257,8 @@ mod tests {
             Ok(places.iter().map(|place| format!("{} {}", place.path.display(), place.mark.name)).collect())
         };
         assert_eq!(names("dot"), Ok(vec!["kernels-gpu/src/dot/best.rs UNROLL".to_owned()]));
-        assert_eq!(names("vecadd"), Ok(vec![]));
+        assert_eq!(names("vecadd"), Ok(vec!["kernels-gpu/src/vecadd/best.rs EACH".to_owned()]));
+        assert_eq!(names("conv1d"), Ok(vec![]));
         for family in ["dott", "", "..", "dot/best.rs", "do"] {
             assert!(names(family).is_err_and(|error| error.contains("unknown family")), "{family}");
         }

@@ -142,8 +142,8 @@ impl<T: Scalar> Ladder for Narrow<T> {
     fn entries(rung: &Rung<bool>) -> Vec<Entry> {
         match (rung.kernel, size_of::<T>()) {
             (false, _) => Vec::new(),
-            (true, 1) => vec![Entry::of(narrow::transpose_narrow::<u8>)],
-            (true, _) => vec![Entry::of(narrow::transpose_narrow::<u16>)],
+            (true, 1) => vec![Entry::of(narrow::transpose_narrow::<u8>), Entry::of(small::transpose_small::<u8>)],
+            (true, _) => vec![Entry::of(narrow::transpose_narrow::<u16>), Entry::of(small::transpose_small::<u16>)],
         }
     }
 
@@ -199,7 +199,9 @@ fn by_library<T: Scalar, K>(matrix: &Matrix<'_, T>, rung: &Chosen<'_, K>, run: R
 fn cases() -> Vec<Case> {
     let shapes =
         [[0, 0], [0, 5], [1, 1], [1, 33], [257, 1], [31, 32], [32, 33], [64, 64], [65, 127], [128, 192], [67, 130]];
-    shapes.iter().map(|shape| Case::new(shape)).collect()
+    // Of one and two bytes: enough tiles for the kernel of large matrices, with and without rows of whole words.
+    let narrow = [Case::new(&[516, 512]).only(&[Dtype::U8, Dtype::F16]), Case::new(&[1023, 1021]).only(&[Dtype::U8])];
+    shapes.iter().map(|shape| Case::new(shape)).chain(narrow).collect()
 }
 
 fn sizes() -> Vec<Case> {

@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::device::{Device, Module, VALUE};
 use crate::error::{Error, Result};
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
-use kernels_gpu::reduce::best;
+use kernels_gpu::reduce::{best, gather};
 use std::marker::PhantomData;
 
 /// A reduction of a number of elements by a kernel of [`reduce_kernel!`](kernels_gpu::reduce_kernel), with its launch
@@ -15,9 +15,8 @@ pub struct Reduce<K: ReduceKernel> {
     module: Module,
     n: usize,
     config: LastBlock,
-    partials: Buffer<K::Value>,
-    /// The ticket, which is 0 between launches.
-    ticket: Buffer<u32>,
+    /// The words of [`gather`], which are 0 between launches.
+    words: Buffer<u64>,
     kernel: PhantomData<K>,
 }
 
@@ -52,8 +51,7 @@ impl<K: ReduceKernel> Reduce<K> {
             module: module.clone(),
             n,
             config,
-            partials: device.uninit(config.grid as usize)?,
-            ticket: device.zeros(1)?,
+            words: device.zeros(gather::words(config.grid, size_of::<K::Value>()))?,
             kernel: PhantomData,
         })
     }
@@ -72,10 +70,10 @@ impl<K: ReduceKernel> Reduce<K> {
         let (device, input, output) = (self.module.device(), input.into(), output.into());
         input.require(device, self.n, "the input")?;
         output.require_output(device, 1, &[input.span()])?;
-        let call = K::call(input.slice(self.n), self.partials.ptr(), self.ticket.ptr(), output.ptr());
-        // SAFETY: whole warps, a partial result per block, and a ticket that is 0 and that every launch leaves at 0.
+        let call = K::call(input.slice(self.n), self.words.ptr(), output.ptr());
+        // SAFETY: whole warps, and the words for these blocks, which are 0 and which every launch leaves at 0.
         let launch = unsafe { Launch::new(call, self.config.shape()) };
-        Ok(launch.using([input.reads(), self.partials.writes(), self.ticket.writes(), output.writes()]))
+        Ok(launch.using([input.reads(), self.words.writes(), output.writes()]))
     }
 
     /// Starts the reduction of the input into the output, which has one element, in stream order. Without elements that

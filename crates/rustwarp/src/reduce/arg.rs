@@ -10,8 +10,8 @@ use crate::error::Result;
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use crate::pending::Pending;
 use crate::ptx::library;
-use kernels_gpu::reduce::arg::{BLOCK, NOWHERE, reduce_arg};
-use kernels_gpu::reduce::best;
+use kernels_gpu::reduce::arg::{Arg, BLOCK, NOWHERE, reduce_arg};
+use kernels_gpu::reduce::{best, gather};
 use std::marker::PhantomData;
 
 /// Index of the first largest element; `None` for an empty input. The first NaN counts as the largest.
@@ -73,11 +73,9 @@ fn arg_into<O: Op<T>, T: Element>(input: View<'_, T>, output: ViewMut<'_, u64>) 
 pub struct ArgPlan<O, T, H: Handle = Device> {
     n: usize,
     config: LastBlock,
-    values: Memory<T, H>,
-    indices: Memory<u64, H>,
-    /// The ticket, which is 0 between launches.
-    ticket: Memory<u32, H>,
-    operation: PhantomData<O>,
+    /// The words of [`gather`], which are 0 between launches.
+    words: Memory<u64, H>,
+    operation: PhantomData<(O, T)>,
 }
 
 impl<O: Op<T>, T: Element, H: Handle> ArgPlan<O, T, H> {
@@ -88,14 +86,8 @@ impl<O: Op<T>, T: Element, H: Handle> ArgPlan<O, T, H> {
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
         let tuned = Tuned { block: BLOCK, blocks_per_sm: best::BLOCKS_PER_SM, alone: 0 };
         let config = config::<T>(device.backend().info(), n, tuned, tuning)?;
-        Ok(Self {
-            n,
-            config,
-            values: Memory::uninit(device.clone(), config.grid as usize, "partial values")?,
-            indices: Memory::uninit(device.clone(), config.grid as usize, "partial indices")?,
-            ticket: Memory::zeros(device.clone(), 1, "ticket")?,
-            operation: PhantomData,
-        })
+        let words = gather::words(config.grid, size_of::<Arg<T>>());
+        Ok(Self { n, config, words: Memory::zeros(device.clone(), words, "records")?, operation: PhantomData })
     }
 
     /// The launch that writes the index to the output, which has one element. Without elements it does nothing.
@@ -107,15 +99,13 @@ impl<O: Op<T>, T: Element, H: Handle> ArgPlan<O, T, H> {
         input: impl Into<View<'a, T, H>>,
         output: impl Into<View<'a, u64, H>>,
     ) -> Result<Launch<'a>> {
-        let (device, input, output) = (self.ticket.device(), input.into(), output.into());
+        let (device, input, output) = (self.words.device(), input.into(), output.into());
         input.require(device, self.n, "the input")?;
         output.require_output(device, 1, &[input.span()])?;
-        let (values, indices) = (self.values.ptr(), self.indices.ptr());
-        let call = reduce_arg::<O, T>(input.slice(self.n), values, indices, self.ticket.ptr(), output.ptr());
-        // SAFETY: whole warps, a value and an index per block, and a ticket that every launch leaves at 0.
+        let call = reduce_arg::<O, T>(input.slice(self.n), self.words.ptr(), output.ptr());
+        // SAFETY: whole warps, and the words for these blocks, which are 0 and which every launch leaves at 0.
         let launch = unsafe { Launch::new(call, self.config.shape()) };
-        let scratch = [self.values.writes(), self.indices.writes(), self.ticket.writes()];
-        Ok(launch.using([input.reads(), output.writes()]).using(scratch))
+        Ok(launch.using([input.reads(), self.words.writes(), output.writes()]))
     }
 }
 
@@ -128,8 +118,8 @@ impl<O: Op<T>, T: Element> ArgPlan<O, T> {
         let (input, mut output) = (input.into(), output.into());
         let launch = self.prepare(input, output.as_view())?;
         match self.n {
-            0 => output.copy_from(&self.ticket.device().upload(&[NOWHERE])?),
-            _ => self.ticket.device().run(&library::REDUCE, &launch),
+            0 => output.copy_from(&self.words.device().upload(&[NOWHERE])?),
+            _ => self.words.device().run(&library::REDUCE, &launch),
         }
     }
 }

@@ -9,8 +9,9 @@
 //! - *Determinism*: the class of float sums is “bits fixed by length and grid”, and the first element's place between
 //!   16-byte boundaries counts, too: the same bits on every run on devices with the same number of multiprocessors.
 //!   [`reproducible`](crate::reproducible) has sums with bits fixed by length only.
-//! - *Source*: M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for the tree; the last block finishes as in
-//!   the sample `threadFenceReduction` of the CUDA toolkit. The kernels are `kernels_gpu::reduce::{best, arg}`.
+//! - *Source*: M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for the tree; D. Merrill and M. Garland,
+//!   "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016), for records of blocks. The kernels are
+//!   `kernels_gpu::reduce::{best, arg}`.
 
 use crate::backend::{DeviceInfo, Handle, Memory, View, ViewMut};
 use crate::device::{Device, VALUE};
@@ -20,7 +21,7 @@ use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use crate::pending::Pending;
 use crate::ptx::library;
 use cuda_std::launch::Slice;
-use kernels_gpu::reduce::best;
+use kernels_gpu::reduce::{best, gather};
 use std::marker::PhantomData;
 
 mod arg;
@@ -108,10 +109,9 @@ fn reduce_into<O: Op<T::Sum>, T: Summand>(input: View<'_, T>, output: ViewMut<'_
 pub struct Plan<O, T: Summand, H: Handle = Device> {
     n: usize,
     config: LastBlock,
-    partials: Memory<T::Sum, H>,
-    /// The ticket, which is 0 between launches.
-    ticket: Memory<u32, H>,
-    operation: PhantomData<fn() -> O>,
+    /// The words of [`gather`], which are 0 between launches.
+    words: Memory<u64, H>,
+    operation: PhantomData<fn(T) -> O>,
 }
 
 impl<O: Op<T::Sum>, T: Summand, H: Handle> Plan<O, T, H> {
@@ -125,8 +125,7 @@ impl<O: Op<T::Sum>, T: Summand, H: Handle> Plan<O, T, H> {
         Ok(Self {
             n,
             config,
-            partials: Memory::uninit(device.clone(), config.grid as usize, "partial results")?,
-            ticket: Memory::zeros(device.clone(), 1, "ticket")?,
+            words: Memory::zeros(device.clone(), words::<T>(config.grid), "records")?,
             operation: PhantomData,
         })
     }
@@ -147,17 +146,17 @@ impl<O: Op<T::Sum>, T: Summand, H: Handle> Plan<O, T, H> {
         input: impl Into<View<'a, T, H>>,
         output: impl Into<View<'a, T::Sum, H>>,
     ) -> Result<Launch<'a>> {
-        let (device, input, output) = (self.ticket.device(), input.into(), output.into());
+        let (device, input, output) = (self.words.device(), input.into(), output.into());
         input.require(device, self.n, "the input")?;
         output.require_output(device, 1, &[input.span()])?;
         const { require_layout::<T, <T::Entry as kernels_gpu::number::Entry>::Bits>() };
         // SAFETY: the memory lives as long as the view, which the launch borrows; elements of 16 bits are taken as
         // integers of the same layout.
         let elements = unsafe { Slice::new(input.address(), self.n) };
-        let call = best::reduce_best::<O, T::Entry>(elements, self.partials.ptr(), self.ticket.ptr(), output.ptr());
-        // SAFETY: whole warps, a partial result per block, and a ticket that is 0 and that every launch leaves at 0.
+        let call = best::reduce_best::<O, T::Entry>(elements, self.words.ptr(), output.ptr());
+        // SAFETY: whole warps, and the words for these blocks, which are 0 and which every launch leaves at 0.
         let launch = unsafe { Launch::new(call, self.config.shape()) };
-        Ok(launch.using([input.reads(), self.partials.writes(), self.ticket.writes(), output.writes()]))
+        Ok(launch.using([input.reads(), self.words.writes(), output.writes()]))
     }
 }
 
@@ -171,8 +170,8 @@ impl<O: Op<T::Sum>, T: Summand> Plan<O, T> {
         let (input, mut output) = (input.into(), output.into());
         let launch = self.prepare(input, output.as_view())?;
         match self.n {
-            0 => output.copy_from(&self.ticket.device().upload(&[O::identity()])?),
-            _ => self.ticket.device().run(&library::REDUCE, &launch),
+            0 => output.copy_from(&self.words.device().upload(&[O::identity()])?),
+            _ => self.words.device().run(&library::REDUCE, &launch),
         }
     }
 }
@@ -183,7 +182,12 @@ impl<O: Op<T::Sum>, T: Summand> Plan<O, T> {
 /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support.
 pub fn scratch_bytes<T: Summand>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
     let blocks = config::<T>(info, n, tuned::<T>(), tuning)?.grid;
-    Ok(u64::from(blocks) * size_of::<T::Sum>() as u64 + size_of::<u32>() as u64)
+    Ok((words::<T>(blocks) * size_of::<u64>()) as u64)
+}
+
+/// Words that the blocks of a launch need to end it.
+fn words<T: Summand>(blocks: u32) -> usize {
+    gather::words(blocks, size_of::<T::Sum>())
 }
 
 /// The configuration without overrides, for elements of `T`.

@@ -23,6 +23,7 @@ use cuda_std::{kernel, launch::Instance, memory::U32x4, shared::dynamic_shared_m
 pub const BLOCK: u32 = 1024;
 
 /// 16-byte loads in flight per thread.
+// tune: 4 8
 pub const UNROLL: usize = 4;
 
 /// Number of threads per multiprocessor, as far as their registers and counters fit.

@@ -27,6 +27,7 @@ use cuda_std::{
 pub const BLOCK: u32 = 512;
 
 /// 16-byte loads in flight per thread.
+// tune: 4 8
 pub const UNROLL: usize = 4;
 
 /// Threads per multiprocessor, as far as their registers and counters fit.

@@ -19,6 +19,7 @@ use cuda_std::{kernel, shared::dynamic_shared_mem, thread};
 pub const BLOCK: u32 = 1024;
 
 /// 16-byte loads in flight per thread.
+// tune: 4 8
 pub const UNROLL: usize = 8;
 
 /// Threads per multiprocessor, as far as their registers and counters fit.

@@ -12,9 +12,8 @@
 
 use super::runs::Runs;
 use super::total::Total;
-use crate::operator::{Operator, Pod, shuffle};
+use crate::operator::{Operator, Pod, record::Records, shuffle};
 use crate::reduce::{WARP, collective::warp_total};
-use crate::scan::record::Records;
 use crate::unroll::unroll;
 use cuda_std::{
     atomic::{AtomicU64, Ordering},

@@ -12,14 +12,17 @@ use super::settings::{Number, Setting};
 use super::{BlockRule, Demand, Entry, Family, Job, Limits, Oracle, Problem, Resolved, Work};
 use crate::compare::Expected;
 use crate::error::{Error, Result};
-use cuda_std::launch::{Call, PtrMut, Slice};
-use kernels_gpu::picture::{Blur, Grey, MAX_RADIUS, Op, Picture, SIDE, Scale, best, pixel, tiled};
+use cuda_std::launch::{PtrMut, Slice};
+use kernels_gpu::picture::{Blur, Grey, MAX_RADIUS, Op, Picture, SIDE, Scale, best, best::near, pixel, tiled};
+use launches::{Kernel, Operands, best as launch_best, pixel as launch_pixel, tiled as launch_tiled};
 use oracle::reference;
-use rustwarp::backend::{Buffer, Shape, require_memory};
+use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::element::{Dtype, Value};
 use rustwarp::tensor::{Tensor, text};
+use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
+mod launches;
 mod oracle;
 
 const PERCENT: Setting<Number> = Setting {
@@ -96,36 +99,12 @@ impl Computes for Blur {
 /// Largest number of rows, and of bytes in a row.
 const MAX_AXIS: usize = 1 << 30;
 
-/// A kernel and the shape to launch it with.
-type Launch<'a> = Result<(Call<'a>, Shape)>;
-
-/// The operands of a kernel.
-#[derive(Clone, Copy)]
-struct Operands<'a> {
-    input: Slice<'a, u8>,
-    picture: Picture,
-    output: PtrMut<'a, u8>,
-    /// The output, in pixels or bytes depending on the operation.
-    results: usize,
-    block: u32,
-    grid: Option<u32>,
-    multiprocessors: u32,
-}
-
-/// The kernel of a rung for one operation.
-struct Kernel {
-    /// Makes the launch.
-    launch: for<'a> fn(&Operands<'a>) -> Launch<'a>,
-    /// Whether the kernel supports any number of blocks.
-    any_grid: bool,
-}
-
 /// The family for one operation.
 struct Pictures<O>(PhantomData<O>);
 
 /// The only block size: 16 x 16 threads, or 256 in a row.
 const BLOCKS: BlockRule = BlockRule::OneOf { sizes: &[SIDE * SIDE], default: SIDE * SIDE };
-const _: () = assert!(best::BLOCK == SIDE * SIDE && best::blur::BLOCK == SIDE * SIDE);
+const _: () = assert!(best::BLOCK == SIDE * SIDE && best::blur::BLOCK == SIDE * SIDE && near::BLOCK == SIDE * SIDE);
 
 /// A picture on a device, and the properties of its result.
 struct Input<'j> {
@@ -157,17 +136,23 @@ impl<O: Computes> Ladder for Pictures<O> {
     }
 
     fn entries(rung: &Rung<Kernel>) -> Vec<Entry> {
-        let operands = Operands {
-            input: Slice::nothing(),
-            picture: Picture { rows: 1, columns: 1, channels: 1, amount: 0 },
-            output: PtrMut::nothing(),
-            results: 1,
-            block: 1,
-            grid: None,
-            multiprocessors: 1,
+        let entry = |(amount, channels)| {
+            let operands = Operands {
+                input: Slice::nothing(),
+                picture: Picture { rows: 1, columns: 16, channels, amount },
+                output: PtrMut::nothing(),
+                results: 1,
+                block: 1,
+                grid: None,
+                multiprocessors: 1,
+            };
+            let refused = |error| panic!("no launch of `{}` for {:?}: {error}", rung.name, O::OPERATION);
+            Entry::from((rung.kernel.launch)(&operands).unwrap_or_else(refused).0)
         };
-        let refused = |error| panic!("no launch of `{}` for {:?}: {error}", rung.name, O::OPERATION);
-        vec![Entry::from((rung.kernel.launch)(&operands).unwrap_or_else(refused).0)]
+        // A blur with a small window has kernels of its own.
+        let amounts = (0..=near::MAX_RADIUS).flat_map(|amount| [(amount, 1), (amount, 3)]);
+        let entries: BTreeSet<_> = amounts.map(entry).collect();
+        entries.into_iter().collect()
     }
 
     fn oracle(problem: Problem<'_>) -> Result<Oracle<'_>> {
@@ -212,61 +197,6 @@ impl<O: Computes> Ladder for Pictures<O> {
     }
 }
 
-/// Shape with these numbers of blocks along two axes.
-fn shape(across: u32, down: u32, block: [u32; 2], shared: u32) -> Result<Shape> {
-    if down > 65_535 {
-        let why = format!(
-            "the picture needs {down} blocks below each other, and a grid has at most 65535: use a lower picture"
-        );
-        return Err(Error::Usage(why));
-    }
-    Ok(Shape::new([across, down, 1], [block[0], block[1], 1]).with_shared(shared))
-}
-
-fn launch_pixel<'a, O: Op>(of: &Operands<'a>) -> Launch<'a> {
-    let Picture { rows, columns, .. } = of.picture;
-    let call = pixel::picture_pixel::<O>(of.input, of.picture, of.output);
-    Ok((call, shape(columns.div_ceil(SIDE), rows.div_ceil(SIDE), [SIDE; 2], 0)?))
-}
-
-fn launch_tiled<'a, O: Op>(of: &Operands<'a>) -> Launch<'a> {
-    let Picture { rows, columns, channels, amount } = of.picture;
-    let call = tiled::picture_tiled::<O>(of.input, of.picture, of.output);
-    let shared = tiled::shared_bytes(channels, O::reach(amount));
-    Ok((call, shape(columns.div_ceil(SIDE), rows.div_ceil(SIDE), [SIDE; 2], shared)?))
-}
-
-/// The kernel of the rung `best`.
-fn launch_best(operation: Operation) -> Kernel {
-    match operation {
-        Operation::Scale => Kernel {
-            launch: |of| Ok((best::picture_best_scale(of.input, of.picture, of.output), grid_of_device(of))),
-            any_grid: true,
-        },
-        Operation::Grey => Kernel {
-            launch: |of| Ok((best::picture_best_grey(of.input, of.picture, of.output), grid_of_device(of))),
-            any_grid: true,
-        },
-        Operation::Blur => Kernel { launch: launch_best_blur, any_grid: false },
-    }
-}
-
-fn launch_best_blur<'a>(of: &Operands<'a>) -> Launch<'a> {
-    let Picture { rows, columns, channels, amount } = of.picture;
-    let across = columns.div_ceil(best::blur::width(channels, amount));
-    let strip = best::blur::strip(of.picture, across, of.multiprocessors * (2048 / best::blur::BLOCK));
-    let shape = shape(across, rows.div_ceil(strip), [best::blur::BLOCK, 1], 0)?;
-    Ok((best::blur::picture_best_blur(of.input, of.picture, strip, of.output), shape))
-}
-
-/// A grid with enough blocks to fill the device, and at most one for each part of the work.
-fn grid_of_device(of: &Operands<'_>) -> Shape {
-    let needed = of.results.div_ceil(best::EACH * of.block as usize).max(1);
-    let fill = of.multiprocessors * (2048 / of.block).max(1);
-    let grid = of.grid.unwrap_or_else(|| u32::try_from(needed).unwrap_or(fill).min(fill));
-    Shape::linear(grid, of.block)
-}
-
 /// The picture of the PMPP slides (`docs/sources.md`, 76 x 62 pixels), narrow pictures, several blocks, rows with and
 /// without whole words, and windows larger than the picture.
 fn cases() -> Vec<Case> {
@@ -282,6 +212,13 @@ fn cases() -> Vec<Case> {
         case(&[131, 2, 3], "4", "33"),
         case(&[17, 35, 1], "0", "255"),
         case(&[20, 400, 3], "2", "120"),
+        // Small windows in rows of whole vectors: several strips, one vector in a row, windows higher than the picture.
+        case(&[45, 48, 1], "1", "300"),
+        case(&[45, 32, 3], "1", "7"),
+        case(&[23, 16, 1], "2", "1"),
+        case(&[4, 80, 3], "2", "400"),
+        case(&[2, 64, 1], "3", "20"),
+        case(&[38, 16, 3], "3", "256"),
         case(&[9, 1100, 1], "5", "100"),
         case(&[40, 33, 3], "31", "100000"),
     ]

@@ -2,7 +2,7 @@
 
 use super::bound::Bound;
 use super::oracle;
-use super::scheme::{ByPlan, Kernel, LastBlock, Scheme, Table, wider};
+use super::scheme::{ByPlan, Kernel, LastBlock, Scheme, Table};
 use crate::kernels::Entry;
 use crate::kernels::ladder::Chosen;
 use crate::kernels::plan::Plan;
@@ -67,9 +67,7 @@ macro_rules! float {
                             run(Plan::of_library(launch, &output, &[1]).with_depth(plan.depth()), &output)
                         },
                     },
-                    double_float: |input, partials, ticket, output| {
-                        double_float::reduce_double_float::<$t>(input, wider(partials), ticket, output)
-                    },
+                    double_float: double_float::reduce_double_float::<$t>,
                     sorted: sorted::reduce_sorted::<$t>,
                 })
             }
@@ -85,6 +83,6 @@ pub(super) fn only<O: Operation<T>, T: Element + Widen>(scheme: impl Fn(Floats<T
 
 /// `double_float`.
 pub(super) fn double_float<T>(floats: Floats<T>) -> Scheme<T> {
-    let blocks_per_sm = double_float::BLOCKS_PER_SM;
+    let blocks_per_sm = double_float::blocks_per_sm(size_of::<T>());
     Scheme::LastBlock { bound: Bound::Doubled, blocks_per_sm, kernel: floats.double_float }
 }

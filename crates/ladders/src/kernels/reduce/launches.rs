@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::kernels::plan::Plan;
 use crate::kernels::spelling::{BLOCK_SIZE, GRID_SIZE};
 use cuda_std::launch::{Call, Slice};
-use kernels_gpu::reduce::{Op, best, sorted};
+use kernels_gpu::reduce::{Op, best, gather, sorted};
 use rustwarp::MAX_GRID;
 use rustwarp::backend::{Backend, Buffer, DeviceInfo, Shape};
 use rustwarp::element::Element;
@@ -27,7 +27,7 @@ pub(super) struct Blueprint {
     pub depth: u64,
     /// Bytes of dynamic shared memory.
     pub shared: u32,
-    /// Words of 8 bytes for the partial results of a last block.
+    /// Words of [`gather`], or 0.
     pub words: usize,
 }
 
@@ -117,7 +117,7 @@ impl Blueprint {
                 // A thread may read one element before the aligned part and one after it.
                 let share = chain(n, grid, per_thread) + 2;
                 let depth = share + 2 * log_block + u64::from(grid.div_ceil(block));
-                Ok(Self { words: PARTIAL * grid as usize, ..Self::per_block(block, vec![grid], depth, shared) })
+                Ok(Self { words: gather::words(grid, PARTIAL), ..Self::per_block(block, vec![grid], depth, shared) })
             }
             Scheme::Atomic(_) => {
                 let grid = fill(1)?;
@@ -153,10 +153,8 @@ fn tiles(n: u64, block: u32, per_thread: u32) -> u64 {
 pub(super) struct Scratch<'d, T> {
     /// Partial results of odd and of even launches.
     partials: [Buffer<'d, T>; 2],
-    /// Partial results for a last block.
+    /// The words of [`gather`], which are 0 between launches.
     words: Buffer<'d, u64>,
-    /// The ticket of the last block, which is 0 between launches.
-    ticket: Buffer<'d, u32>,
     /// The output: one element.
     output: Buffer<'d, T>,
     /// The operation's identity.
@@ -167,8 +165,7 @@ impl<'d, T: Element> Scratch<'d, T> {
     /// Bytes that [`Scratch::new`] allocates.
     pub fn bytes(plan: &Blueprint) -> u64 {
         let partials = Self::partials(plan, 0) + Self::partials(plan, 1);
-        let words = plan.words * size_of::<u64>() + size_of::<u32>();
-        (partials + 2) as u64 * size_of::<T>() as u64 + words as u64
+        ((partials + 2) * size_of::<T>() + plan.words * size_of::<u64>()) as u64
     }
 
     /// Partial results that a launch writes.
@@ -186,8 +183,7 @@ impl<'d, T: Element> Scratch<'d, T> {
                 Buffer::uninit(device, Self::partials(plan, 0), "partial results")?,
                 Buffer::uninit(device, Self::partials(plan, 1), "partial results")?,
             ],
-            words: Buffer::uninit(device, plan.words, "partial results")?,
-            ticket: Buffer::from_slice(device, &[0], "ticket")?,
+            words: Buffer::from_slice(device, &vec![0; plan.words], "records")?,
             output: Buffer::uninit(device, 1, "output")?,
             identity: Buffer::from_slice(device, &[O::identity()], "identity")?,
         })
@@ -203,8 +199,7 @@ impl<'d, T: Element> Scratch<'d, T> {
         let mut result = &self.output;
         for (number, &grid) in plan.grids.iter().enumerate() {
             let to = &self.partials[number % 2];
-            let call =
-                kernel.scheme.call(block, from, to.ptr(), (self.words.ptr(), self.ticket.ptr()), self.output.ptr());
+            let call = kernel.scheme.call(block, from, to.ptr(), self.words.ptr(), self.output.ptr());
             launches.extend(call.map(|call| (call, Shape::linear(grid, block).with_shared(plan.shared))));
             if again {
                 result = to;
@@ -235,7 +230,7 @@ impl<'s, T: Element> Launches<'s, T> {
         }
         for (call, shape) in self.launches {
             // SAFETY: the kernel's own launcher made the call, with a block size that its rule allows; the buffers are
-            // borrowed, and the blueprint gives each as many elements as the launch writes; the ticket is 0 after
+            // borrowed, and the blueprint gives each as many elements as the launch writes; the words are 0 after
             // every launch.
             plan = unsafe { plan.launch(call, shape) };
         }
@@ -280,17 +275,17 @@ mod tests {
     #[test]
     fn scratch_is_as_large_as_the_first_grids() {
         let bytes = |name, n, block| Scratch::<f32>::bytes(&plan(name, n, block, None).expect("a plan"));
-        // Two elements per block: half as much again as the input, and a quarter; then ticket, output and identity.
-        assert_eq!(bytes("interleaved", 1 << 20, 2), ((1 << 19) + (1 << 18)) * 4 + 3 * 4);
-        assert_eq!(bytes("atomic", 1, 128), 2 * 4 + 3 * 4);
+        // Two elements per block: half as much again as the input, and a quarter; then output and identity.
+        assert_eq!(bytes("interleaved", 1 << 20, 2), ((1 << 19) + (1 << 18)) * 4 + 2 * 4);
+        assert_eq!(bytes("atomic", 1, 128), 2 * 4 + 2 * 4);
     }
 
     #[test]
-    fn the_last_block_has_two_words_of_each() {
+    fn the_last_block_has_a_ticket_and_a_record_of_each() {
         let full = plan("compensated", 1 << 22, 512, None).expect("a plan");
-        assert_eq!((full.grids, full.words), (vec![132 * 3], 2 * 132 * 3));
+        assert_eq!((full.grids, full.words), (vec![132 * 3], 1 + 4 * 132 * 3));
         let small = plan("double_accumulator", 2049, 512, None).expect("a plan");
-        assert_eq!((small.grids, small.words), (vec![2], 4));
+        assert_eq!((small.grids, small.words), (vec![2], 1 + 4 * 2));
         // One thread of the only warp adds four elements per round, and one on either side of the aligned part.
         assert_eq!(plan("compensated", 1024, 32, Some(1)).expect("a plan").depth, 32 + 2 + 5 + 1 + 5);
         assert!(plan("compensated", 3, 512, Some(0)).is_err());

@@ -264,7 +264,7 @@ impl<'j, T: Element> Input<'j, T> {
         }
         let bytes = (size_of_val(input) as u64).checked_add(scratch);
         let advice = &format!("use a smaller {N} or input, or a larger {BLOCK_SIZE}");
-        require_memory(job.device, bytes, "reduce with its partial results", advice)?;
+        require_memory(job.device, bytes, "reduce with its scratch memory", advice)?;
         Ok(Self { buffer: Buffer::from_slice(job.device, input, "input")?, problem: job.problem })
     }
 }

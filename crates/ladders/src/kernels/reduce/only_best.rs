@@ -31,6 +31,6 @@ pub(super) fn upload<'j, T: Scalar>(
         let scratch = scratch_bytes(rung.device.info(), input.len(), rung.tuning())?;
         bytes = bytes.and_then(|bytes| bytes.checked_add(scratch));
     }
-    require_memory(job.device, bytes, "reduce with its partial results", &format!("use a smaller {N} or input"))?;
+    require_memory(job.device, bytes, "reduce with its scratch memory", &format!("use a smaller {N} or input"))?;
     Ok(Buffer::from_slice(job.device, input, "input")?)
 }

@@ -6,6 +6,7 @@ use crate::kernels::Entry;
 use crate::kernels::ladder::{Chosen, Planned};
 use crate::kernels::plan::Plan;
 use cuda_std::launch::{Call, PtrMut, Slice, SliceMut};
+use kernels_gpu::reduce::two_sum::Pair;
 use rustwarp::backend::Buffer;
 
 /// The launches of a row of the table.
@@ -76,11 +77,14 @@ impl<T> ForBlock<T> {
     }
 }
 
-/// A launcher that takes the input, partial results of [`PARTIAL`] words per block, a ticket and the output.
-pub type LastBlock<T> = for<'a> fn(Slice<'a, T>, PtrMut<'a, u64>, PtrMut<'a, u32>, PtrMut<'a, T>) -> Call<'a>;
+/// A launcher that takes the input, the words of [`gather`](kernels_gpu::reduce::gather) for results of up to
+/// [`PARTIAL`] bytes, and the output.
+pub type LastBlock<T> = for<'a> fn(Slice<'a, T>, PtrMut<'a, u64>, PtrMut<'a, T>) -> Call<'a>;
 
-/// Words of 8 bytes in the partial result of a [`Scheme::LastBlock`].
-pub const PARTIAL: usize = 2;
+/// Largest size of the result of a block of a [`Scheme::LastBlock`] in bytes.
+pub const PARTIAL: usize = 16;
+
+const _: () = assert!(size_of::<Pair<f64>>() <= PARTIAL && size_of::<f64>() <= PARTIAL);
 
 /// A function that takes a plan and the memory of its value.
 pub(super) type RunValue<'r, T> = &'r mut dyn FnMut(Plan<'_>, &Buffer<'_, T>) -> Result<()>;
@@ -119,7 +123,7 @@ pub enum Scheme<T: 'static> {
         /// Writes `output[block index]`.
         kernel: Launcher<T>,
     },
-    /// As `best`: a grid that fills the device, whose last block combines the results of all blocks.
+    /// As `best`: a grid that fills the device, of which the block that starts last combines the results of all.
     LastBlock {
         /// Error bound of its sums.
         bound: Bound,
@@ -149,13 +153,13 @@ impl<T> Scheme<T> {
     }
 
     /// The launch for the whole input; the output is ignored by a scheme that launches again on partial results, and
-    /// these by the atomic one. Only the last block takes words and a ticket. `None` if it is not planned here.
+    /// these by the atomic one. Only the last block takes words. `None` if it is not planned here.
     pub(super) fn call<'a>(
         &self,
         block: u32,
         input: Slice<'a, T>,
         partials: PtrMut<'a, T>,
-        (words, ticket): (PtrMut<'a, u64>, PtrMut<'a, u32>),
+        words: PtrMut<'a, u64>,
         output: PtrMut<'a, T>,
     ) -> Option<Call<'a>> {
         Some(match self {
@@ -165,16 +169,9 @@ impl<T> Scheme<T> {
                 kernel(input, unsafe { SliceMut::new(partials.address(), input.len().div_ceil(2)) })
             }
             Self::GridStride { kernel, .. } | Self::OneBlock(kernel) => kernel(input, partials),
-            Self::LastBlock { kernel, .. } => kernel(input, words, ticket, output),
+            Self::LastBlock { kernel, .. } => kernel(input, words, output),
             Self::Atomic(kernel) => kernel(input, output),
             Self::ByPlan(_) | Self::Missing => return None,
         })
     }
-}
-
-/// The partial results of a [`Scheme::LastBlock`], in the kernel's own type.
-pub(super) fn wider<P>(partials: PtrMut<'_, u64>) -> PtrMut<'_, P> {
-    const { assert!(size_of::<P>() <= PARTIAL * size_of::<u64>() && align_of::<P>() <= align_of::<u64>()) };
-    // SAFETY: the memory is the same, with room for a `P` per block.
-    unsafe { PtrMut::new(partials.address()) }
 }

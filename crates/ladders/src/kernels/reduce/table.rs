@@ -2,7 +2,7 @@
 
 use super::bound::Bound;
 use super::floats::{self, Operation};
-use super::scheme::{ForBlock, Kernel, Launcher, Scheme, Table, wider};
+use super::scheme::{ForBlock, Kernel, Launcher, Scheme, Table};
 use crate::kernels::BlockRule;
 use crate::kernels::ladder::{Planned, Rung};
 use kernels_gpu::reduce::double_accumulator::Widen;
@@ -115,9 +115,7 @@ pub(super) fn rungs<O: Operation<T>, T: Element + Widen>() -> Vec<Rung<Table<T>>
             kernel: Planned::Here(Kernel::from(Scheme::LastBlock {
                 bound: if size_of::<T>() < size_of::<T::Wide>() { Bound::Wider } else { Bound::Plain },
                 blocks_per_sm: double_accumulator::BLOCKS_PER_SM,
-                kernel: |input, partials, ticket, output| {
-                    double_accumulator::reduce_double_accumulator::<O, T>(input, wider(partials), ticket, output)
-                },
+                kernel: double_accumulator::reduce_double_accumulator::<O, T>,
             })),
         },
         Rung {
@@ -127,9 +125,7 @@ pub(super) fn rungs<O: Operation<T>, T: Element + Widen>() -> Vec<Rung<Table<T>>
             kernel: Planned::Here(Kernel::from(Scheme::LastBlock {
                 bound: Bound::Compensated,
                 blocks_per_sm: compensated::BLOCKS_PER_SM,
-                kernel: |input, partials, ticket, output| {
-                    compensated::reduce_compensated::<O, T>(input, wider(partials), ticket, output)
-                },
+                kernel: compensated::reduce_compensated::<O, T>,
             })),
         },
         Rung {
