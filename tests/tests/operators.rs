@@ -9,7 +9,7 @@ use kernels_gpu::operator::{
 };
 use kernels_gpu::reduce::gather;
 use kernels_gpu::scan::best;
-use rustwarp::backend::Shape;
+use rustwarp::backend::{Handle, Shape, Simulation};
 use rustwarp::operators::{Reduce, Scan, ScanByKey, SegmentedReduce, Transform};
 use rustwarp::scan::Kind;
 use rustwarp::{Device, Error, Module, Tuning};
@@ -64,14 +64,16 @@ where
         let size = gather::words(grid, size_of::<K::Value>());
         let (words, output) = (device.zeros::<u64>(size).expect("memory"), device.uninit(1).expect("memory"));
         let what = format!("{} from {start}", std::any::type_name::<K>());
-        // Two launches with the same words.
-        for _ in 0..2 {
+        // Launches with the same words, as the simulator schedules them and under seeds, in which blocks wait.
+        for seed in [None, Some(1), Some(2), Some(3)] {
+            device.backend().simulate(&Simulation { seed, ..Simulation::default() }).expect("a simulator");
             let call = K::call(input.slice(values.len()).skip(start), words.ptr(), output.ptr());
             // SAFETY: whole warps, and the words for these blocks, which are 0.
             unsafe { module.launch(&call, Shape::linear(grid, block)) }.expect("a launch");
             assert_eq!(output.download().expect("a value"), [fold::<K::Operator, _>(&values[start..])], "{what}");
             assert!(words.download().expect("the words").iter().all(|word| *word == 0), "{what}");
         }
+        device.backend().simulate(&Simulation::default()).expect("a simulator");
         require_no_finding(device, &what);
     }
 }
