@@ -5,6 +5,7 @@
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::operator::Pod;
 use kernels_gpu::transpose::{BLOCK, TILE, narrow, small};
+use rustwarp::Device;
 use rustwarp::backend::{Buffer, Choice, Shape};
 use rustwarp::transpose::Plan;
 use tests::checked::device as sim;
@@ -49,30 +50,21 @@ fn by_elements() {
 fn matrices_of_many_tiles_are_transposed_by_words() {
     let device = sim();
     assert_eq!(device.info().multiprocessors, 16);
-    let entry = |call: &str, shape: [usize; 2], bytes: usize| {
-        let n = shape[0] * shape[1];
-        let chosen = match bytes {
-            1 => {
-                let (plan, x) =
-                    (Plan::<u8>::new(&device, shape).expect("a plan"), device.zeros::<u8>(n).expect("memory"));
-                let y = device.zeros::<u8>(n).expect("memory");
-                plan.prepare(&x, &y).expect("a launch").call().entry.to_string()
-            }
-            _ => {
-                let (plan, x) =
-                    (Plan::<u16>::new(&device, shape).expect("a plan"), device.zeros::<u16>(n).expect("memory"));
-                let y = device.zeros::<u16>(n).expect("memory");
-                plan.prepare(&x, &y).expect("a launch").call().entry.to_string()
-            }
-        };
-        assert_eq!(chosen, call, "{shape:?}");
-    };
-    entry("transpose_narrow_u8", [512, 512], 1);
-    entry("transpose_small_u8", [512, 384], 1);
-    entry("transpose_narrow_u16", [256, 256], 2);
-    entry("transpose_small_u16", [192, 256], 2);
-    entry("transpose_narrow_u8", [1023, 1021], 1);
-    entry("transpose_small_u8", [895, 1021], 1);
-    entry("transpose_narrow_u16", [1023, 1021], 2);
-    entry("transpose_small_u16", [959, 1021], 2);
+    let bytes = |shape| entry::<u8>(&device, shape);
+    assert_eq!(bytes([512, 512]), "transpose_narrow_u8");
+    assert_eq!(bytes([512, 384]), "transpose_small_u8");
+    assert_eq!(bytes([1023, 1021]), "transpose_narrow_u8");
+    assert_eq!(bytes([895, 1021]), "transpose_small_u8");
+    let halves = |shape| entry::<u16>(&device, shape);
+    assert_eq!(halves([256, 256]), "transpose_narrow_u16");
+    assert_eq!(halves([192, 256]), "transpose_small_u16");
+    assert_eq!(halves([1023, 1021]), "transpose_narrow_u16");
+    assert_eq!(halves([959, 1021]), "transpose_small_u16");
+}
+
+/// Name of the kernel that the library launches for a matrix of this shape.
+fn entry<T: Pod>(device: &Device, shape: [usize; 2]) -> String {
+    let memory = || device.zeros::<T>(shape[0] * shape[1]).expect("memory");
+    let (plan, input, output) = (Plan::<T>::new(device, shape).expect("a plan"), memory(), memory());
+    plan.prepare(&input, &output).expect("a launch").call().entry.to_string()
 }

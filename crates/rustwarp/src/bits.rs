@@ -13,7 +13,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use crate::ptx::library;
-use kernels_gpu::reduce::{best, bits, gather};
+use kernels_gpu::reduce::{best, bits};
 use std::marker::PhantomData;
 
 /// The types that have kernels, and the bits.
@@ -77,7 +77,7 @@ fn into<B: Bit, T: Element + Bits>(input: View<'_, T>, output: ViewMut<'_, u32>)
 pub struct Plan<B, T, H: Handle = Device> {
     n: usize,
     config: LastBlock,
-    /// The words of [`gather`], which are 0 between launches.
+    /// The [words](LastBlock::words) of the launch, which are 0 between launches.
     words: Memory<u64, H>,
     bit: PhantomData<(B, T)>,
 }
@@ -90,12 +90,7 @@ impl<B: Bit, T: Element + Bits, H: Handle> Plan<B, T, H> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the device has less memory free.
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
         let config = config::<T>(device.backend().info(), n, tuning)?;
-        Ok(Self {
-            n,
-            config,
-            words: Memory::zeros(device.clone(), gather::words(config.grid, size_of::<T>()), "records")?,
-            bit: PhantomData,
-        })
+        Ok(Self { n, config, words: Memory::zeros(device.clone(), config.words::<T>(), "records")?, bit: PhantomData })
     }
 
     /// The launch that writes the number of the bit to the output, which has one element. Without elements it does
@@ -140,8 +135,7 @@ impl<B: Bit, T: Element + Bits> Plan<B, T> {
 /// # Errors
 /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support.
 pub fn scratch_bytes<T>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
-    let blocks = config::<T>(info, n, tuning)?.grid;
-    Ok((gather::words(blocks, size_of::<T>()) * size_of::<u64>()) as u64)
+    Ok(config::<T>(info, n, tuning)?.scratch_bytes::<T>())
 }
 
 /// The configuration of a launch for `n` elements.

@@ -16,7 +16,6 @@ use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use crate::pending::Pending;
 use crate::ptx::library;
 use kernels_gpu::dot::best;
-use kernels_gpu::reduce::gather;
 use std::marker::PhantomData;
 
 /// The types that have kernels.
@@ -63,7 +62,7 @@ fn dot_on<T: Element + Real>(device: &Device, a: View<'_, T>, b: View<'_, T>) ->
 pub struct Plan<T, H: Handle = Device> {
     n: usize,
     config: LastBlock,
-    /// The words of [`gather`], which are 0 between launches.
+    /// The [words](LastBlock::words) of the launch, which are 0 between launches.
     words: Memory<u64, H>,
     element: PhantomData<T>,
 }
@@ -79,7 +78,7 @@ impl<T: Element + Real, H: Handle> Plan<T, H> {
         Ok(Self {
             n,
             config,
-            words: Memory::zeros(device.clone(), gather::words(config.grid, size_of::<T>()), "records")?,
+            words: Memory::zeros(device.clone(), config.words::<T>(), "records")?,
             element: PhantomData,
         })
     }

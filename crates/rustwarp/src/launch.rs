@@ -3,6 +3,7 @@
 use crate::backend::{Backend, DeviceInfo, Module, Shape, Use};
 use crate::error::{Error, Result};
 use cuda_std::launch::Call;
+use kernels_gpu::reduce::gather;
 
 /// Most blocks that a grid can have along its first axis.
 pub const MAX_GRID: u64 = (1 << 31) - 1;
@@ -80,6 +81,16 @@ impl LastBlock {
     /// The shape of the launch.
     pub fn shape(self) -> Shape {
         Shape::linear(self.grid, self.block)
+    }
+
+    /// Words of 8 bytes by which the blocks combine results of type `V`.
+    pub fn words<V>(self) -> usize {
+        gather::words(self.grid, size_of::<V>())
+    }
+
+    /// Bytes of these words.
+    pub fn scratch_bytes<V>(self) -> u64 {
+        (self.words::<V>() * size_of::<u64>()) as u64
     }
 }
 

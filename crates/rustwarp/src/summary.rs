@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use crate::pending::Pending;
 use crate::ptx::library;
-use kernels_gpu::reduce::{best, gather, summary as kernel};
+use kernels_gpu::reduce::{best, summary as kernel};
 use std::marker::PhantomData;
 
 pub use kernel::Summary;
@@ -70,7 +70,7 @@ fn on_async<T: Element>(device: &Device, input: View<'_, T>) -> Result<Pending<O
 /// # Errors
 /// Those of [`Plan::new`].
 pub fn scratch_bytes<T: Element>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
-    Ok((words::<T>(config::<T>(info, n, tuning)?) * size_of::<u64>()) as u64)
+    Ok(config::<T>(info, n, tuning)?.scratch_bytes::<kernel::Partial<T>>())
 }
 
 fn config<T: Element>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<LastBlock> {
@@ -85,17 +85,12 @@ fn config<T: Element>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<Las
     LastBlock::new(info, n as u64, best::per_thread(size_of::<T>()), tuned, tuning)
 }
 
-/// Words that the blocks of a launch need to end it.
-fn words<T>(config: LastBlock) -> usize {
-    gather::words(config.grid, size_of::<kernel::Partial<T>>())
-}
-
 /// The summary of a number of elements of `T`, with its launch configuration and scratch memory. It can be launched any
 /// number of times, without further allocations.
 pub struct Plan<T: Element, H: Handle = Device> {
     n: usize,
     config: LastBlock,
-    /// The words of [`gather`], which are 0 between launches.
+    /// The [words](LastBlock::words) of the launch, which are 0 between launches.
     words: Memory<u64, H>,
     element: PhantomData<T>,
 }
@@ -111,7 +106,7 @@ impl<T: Element, H: Handle> Plan<T, H> {
         Ok(Self {
             n,
             config,
-            words: Memory::zeros(device.clone(), words::<T>(config), "records")?,
+            words: Memory::zeros(device.clone(), config.words::<kernel::Partial<T>>(), "records")?,
             element: PhantomData,
         })
     }

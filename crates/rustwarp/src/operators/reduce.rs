@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::device::{Device, Module, VALUE};
 use crate::error::{Error, Result};
 use crate::launch::{LastBlock, Launch, Tuned, Tuning};
-use kernels_gpu::reduce::{best, gather};
+use kernels_gpu::reduce::best;
 use std::marker::PhantomData;
 
 /// A reduction of a number of elements by a kernel of [`reduce_kernel!`](kernels_gpu::reduce_kernel), with its launch
@@ -15,7 +15,7 @@ pub struct Reduce<K: ReduceKernel> {
     module: Module,
     n: usize,
     config: LastBlock,
-    /// The words of [`gather`], which are 0 between launches.
+    /// The [words](LastBlock::words) of the launch, which are 0 between launches.
     words: Buffer<u64>,
     kernel: PhantomData<K>,
 }
@@ -51,7 +51,7 @@ impl<K: ReduceKernel> Reduce<K> {
             module: module.clone(),
             n,
             config,
-            words: device.zeros(gather::words(config.grid, size_of::<K::Value>()))?,
+            words: device.zeros(config.words::<K::Value>())?,
             kernel: PhantomData,
         })
     }

@@ -11,7 +11,7 @@ use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use crate::pending::Pending;
 use crate::ptx::library;
 use kernels_gpu::reduce::arg::{Arg, BLOCK, NOWHERE, reduce_arg};
-use kernels_gpu::reduce::{best, gather};
+use kernels_gpu::reduce::best;
 use std::marker::PhantomData;
 
 /// Index of the first largest element; `None` for an empty input. The first NaN counts as the largest.
@@ -73,7 +73,7 @@ fn arg_into<O: Op<T>, T: Element>(input: View<'_, T>, output: ViewMut<'_, u64>) 
 pub struct ArgPlan<O, T, H: Handle = Device> {
     n: usize,
     config: LastBlock,
-    /// The words of [`gather`], which are 0 between launches.
+    /// The [words](LastBlock::words) of the launch, which are 0 between launches.
     words: Memory<u64, H>,
     operation: PhantomData<(O, T)>,
 }
@@ -86,7 +86,7 @@ impl<O: Op<T>, T: Element, H: Handle> ArgPlan<O, T, H> {
     pub fn new(device: &H, n: usize, tuning: Tuning) -> Result<Self> {
         let tuned = Tuned { block: BLOCK, blocks_per_sm: best::BLOCKS_PER_SM, alone: 0 };
         let config = config::<T>(device.backend().info(), n, tuned, tuning)?;
-        let words = gather::words(config.grid, size_of::<Arg<T>>());
+        let words = config.words::<Arg<T>>();
         Ok(Self { n, config, words: Memory::zeros(device.clone(), words, "records")?, operation: PhantomData })
     }
 

@@ -21,7 +21,7 @@ use crate::launch::{LastBlock, Launch, Tuned, Tuning};
 use crate::pending::Pending;
 use crate::ptx::library;
 use cuda_std::launch::Slice;
-use kernels_gpu::reduce::{best, gather};
+use kernels_gpu::reduce::best;
 use std::marker::PhantomData;
 
 mod arg;
@@ -109,7 +109,7 @@ fn reduce_into<O: Op<T::Sum>, T: Summand>(input: View<'_, T>, output: ViewMut<'_
 pub struct Plan<O, T: Summand, H: Handle = Device> {
     n: usize,
     config: LastBlock,
-    /// The words of [`gather`], which are 0 between launches.
+    /// The [words](LastBlock::words) of the launch, which are 0 between launches.
     words: Memory<u64, H>,
     operation: PhantomData<fn(T) -> O>,
 }
@@ -125,7 +125,7 @@ impl<O: Op<T::Sum>, T: Summand, H: Handle> Plan<O, T, H> {
         Ok(Self {
             n,
             config,
-            words: Memory::zeros(device.clone(), words::<T>(config.grid), "records")?,
+            words: Memory::zeros(device.clone(), config.words::<T::Sum>(), "records")?,
             operation: PhantomData,
         })
     }
@@ -181,13 +181,7 @@ impl<O: Op<T::Sum>, T: Summand> Plan<O, T> {
 /// # Errors
 /// [`Error::Argument`](crate::Error::Argument) for a tuning that the kernel does not support.
 pub fn scratch_bytes<T: Summand>(info: &DeviceInfo, n: usize, tuning: Tuning) -> Result<u64> {
-    let blocks = config::<T>(info, n, tuned::<T>(), tuning)?.grid;
-    Ok((words::<T>(blocks) * size_of::<u64>()) as u64)
-}
-
-/// Words that the blocks of a launch need to end it.
-fn words<T: Summand>(blocks: u32) -> usize {
-    gather::words(blocks, size_of::<T::Sum>())
+    Ok(config::<T>(info, n, tuned::<T>(), tuning)?.scratch_bytes::<T::Sum>())
 }
 
 /// The configuration without overrides, for elements of `T`.

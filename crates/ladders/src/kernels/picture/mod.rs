@@ -14,7 +14,7 @@ use crate::compare::Expected;
 use crate::error::{Error, Result};
 use cuda_std::launch::{PtrMut, Slice};
 use kernels_gpu::picture::{Blur, Grey, MAX_RADIUS, Op, Picture, SIDE, Scale, best, best::near, pixel, tiled};
-use launches::{Kernel, Operands, best as launch_best, pixel as launch_pixel, tiled as launch_tiled};
+use launches::{Kernel, Operands};
 use oracle::reference;
 use rustwarp::backend::{Buffer, require_memory};
 use rustwarp::element::{Dtype, Value};
@@ -129,9 +129,9 @@ impl<O: Computes> Ladder for Pictures<O> {
     fn rungs() -> Vec<Rung<Kernel>> {
         let rung = |name, idea, kernel| Rung { name, idea, block: BLOCKS, kernel };
         vec![
-            rung("pixel", pixel::IDEA, Kernel { launch: launch_pixel::<O>, any_grid: false }),
-            rung("tiled", tiled::IDEA, Kernel { launch: launch_tiled::<O>, any_grid: false }),
-            rung("best", best::IDEA, launch_best(O::OPERATION)),
+            rung("pixel", pixel::IDEA, Kernel { launch: launches::pixel::<O>, any_grid: false }),
+            rung("tiled", tiled::IDEA, Kernel { launch: launches::tiled::<O>, any_grid: false }),
+            rung("best", best::IDEA, launches::best(O::OPERATION)),
         ]
     }
 
