@@ -128,9 +128,18 @@ fn best_loads_sixteen_bytes_at_a_time() {
         moved(format!("access_structures_vector_{dtype}"), dtype, 1, 1);
         // Whole rounds and the last round, of two vectors each.
         moved(format!("dot_best_{dtype}"), dtype, 2 * 2 * dot::best::UNROLL, 0);
-        // Two vectors per thread and the halo; two vectors of results.
-        moved(format!("conv1d_best_{dtype}"), dtype, 3, 2);
-        assert!(count(&entry(&ptx, &format!("conv1d_best_{dtype}")), &format!("st.shared.{}", vector(dtype))) >= 3);
+        for channels in [1, 2] {
+            // A vector of results, from one before it to one after it; of two channels from the second one.
+            let window = 2 * channels + 1;
+            moved(format!("conv1d_best_short_{dtype}_{channels}"), dtype, window, 1);
+            let tiles = format!("conv1d_best_{dtype}_{channels}");
+            // Copies of four vectors per thread and of the halo; four vectors of results.
+            moved(tiles.clone(), dtype, 0, 4);
+            let lines = entry(&ptx, &tiles);
+            let copies = lines.iter().filter(|line| line.contains("cp.async.cg.shared.global")).count();
+            assert!(copies >= 5, "{tiles}: {copies} copies");
+            assert!(count(&lines, &format!("st.shared.{}", vector(dtype))) >= 4, "{tiles}");
+        }
     }
     moved("picture_best_scale".to_owned(), "u8", 1, 1);
     // Three vectors of colours, or one of grey.

@@ -66,7 +66,10 @@ const SIZES: &[Size] = &[
     // The depth is divided here, too.
     Size("tensor", &[72, 136, 2056], &[], &[F16, I8]),
     Size("conv1d", &[6151], &[("mask", "5"), ("border", "mirror")], &[]),
+    Size("conv1d", &[3000], &[("mask", "31"), ("border", "zero")], &[]),
+    Size("conv1d", &[2101, 2], &[("mask", "31"), ("border", "mirror")], &[]),
     Size("conv1d", &[2101, 2], &[("mask", "8"), ("border", "mirror")], &[]),
+    Size("conv1d", &[345, 3], &[("mask", "31"), ("border", "clamp")], &[]),
     Size("conv2d", &[70, 333], &[("mask", "5"), ("border", "mirror")], &[]),
     Size("conv2d", &[40, 70, 3], &[("mask", "3"), ("border", "clamp")], &[]),
     Size("separable", &[70, 333], &[("mask", "9"), ("border", "mirror")], &[]),

@@ -5,8 +5,8 @@
 //!
 //! - *Error bound*: `(K + 1) * epsilon * sum of |in * mask|`.
 //! - *Determinism*: the same bits on every run on every device.
-//! - *Source*: outputs in registers that share their inputs, tiles in shared memory. The kernels are
-//!   `kernels_gpu::conv1d::best`.
+//! - *Source*: windows in registers for short masks; else outputs in registers that share their inputs, and tiles in
+//!   shared memory. The kernels are `kernels_gpu::conv1d::best`.
 
 use crate::backend::{Handle, Shape, View, ViewMut};
 use crate::buffer::Buffer;
@@ -17,9 +17,10 @@ use crate::filter::{Border, MAX_AXIS};
 use crate::launch::Launch;
 use crate::ptx::library;
 use cuda_std::launch::{Call, PtrMut, Slice};
-use kernels_gpu::conv1d::MAX_CHANNELS;
-use kernels_gpu::conv1d::best;
 use kernels_gpu::conv1d::best::interleaved::{Split, conv1d_best_interleaved};
+use kernels_gpu::conv1d::best::short::{self, conv1d_best_short};
+use kernels_gpu::conv1d::best::{self, conv1d_best};
+use kernels_gpu::conv1d::{BLOCK, MAX_CHANNELS};
 use kernels_gpu::filter::Sample;
 use std::marker::PhantomData;
 
@@ -195,16 +196,25 @@ pub fn call<'a, T: Element + Sample>(
     [signal, mask]: [Slice<'a, T>; 2],
     output: PtrMut<'a, T>,
 ) -> (Call<'a>, Shape) {
-    let bytes = size_of::<T>();
-    let (call, [across, down], shared) = if frame.channels == 1 {
-        let outputs = best::BLOCK * best::outputs_per_thread(bytes);
-        let call = best::conv1d_best::<T>(signal, mask, frame.border, output);
-        (call, [frame.samples.div_ceil(outputs), 1], best::shared_bytes(frame.taps, bytes))
-    } else {
-        let split = Split::new(frame.channels, bytes);
-        let grid = [frame.samples.div_ceil(split.samples(bytes)), frame.channels.div_ceil(split.channels)];
+    let (Frame { samples, channels, taps, border }, bytes) = (frame, size_of::<T>());
+    if channels > 2 {
+        let split = Split::new(channels, bytes);
+        let grid = [samples.div_ceil(split.samples(bytes)), channels.div_ceil(split.channels), 1];
         let call = conv1d_best_interleaved::<T>(signal, mask, frame, split, output);
-        (call, grid, split.shared_bytes(frame.taps, bytes))
+        return (call, Shape::new(grid, [BLOCK, 1, 1]).with_shared(split.shared_bytes(taps, bytes)));
+    }
+    let n = samples * channels;
+    if taps <= short::most_taps(bytes) && (signal.address() | output.address()).is_multiple_of(16) {
+        let call = match channels {
+            1 => conv1d_best_short::<T, 1>(signal, mask, border, output),
+            _ => conv1d_best_short::<T, 2>(signal, mask, border, output),
+        };
+        return (call, Shape::linear(n.div_ceil(short::outputs_per_block(bytes)), short::BLOCK));
+    }
+    let call = match channels {
+        1 => conv1d_best::<T, 1>(signal, mask, border, output),
+        _ => conv1d_best::<T, 2>(signal, mask, border, output),
     };
-    (call, Shape::new([across, down, 1], [best::BLOCK, 1, 1]).with_shared(shared))
+    let blocks = n.div_ceil(best::outputs_per_block(bytes));
+    (call, Shape::linear(blocks, best::BLOCK).with_shared(best::shared_bytes(taps, channels, bytes)))
 }

@@ -49,7 +49,8 @@ pub(crate) fn bits_mut<'a, T: Pixel, H: Handle>(picture: &View<'a, T, H>) -> Ptr
 }
 
 /// Rows of the strips that a block marches down, and the launch's shape: about as many blocks as the tuning says, or as
-/// run at the same time. A thread filters `channels` of a pixel.
+/// run at the same time, and without a tuning more where strips would be longer than `longest`. A thread filters
+/// `channels` of a pixel.
 ///
 /// Each strip begins with rows that others load too. Where there is a multiprocessor for every block that takes no more
 /// time, and strips of a small image are as short as that allows; otherwise they have at least as many rows again.
@@ -60,7 +61,7 @@ pub(crate) fn strips<T: Pixel>(
     frame: Frame,
     channels: u32,
     tuning: Tuning,
-    (info, blocks_per_sm): (&DeviceInfo, u32),
+    (info, blocks_per_sm, longest): (&DeviceInfo, u32, u32),
 ) -> Result<(u32, Shape)> {
     let across =
         (frame.columns * channels).div_ceil(march::BLOCK * width(size_of::<T>(), frame.mask_rows as usize) as u32);
@@ -68,7 +69,9 @@ pub(crate) fn strips<T: Pixel>(
     let rows = |blocks: u32| frame.rows.div_ceil((blocks / across.saturating_mul(deep).max(1)).max(1));
     let strip = match tuning.blocks()? {
         Some(blocks) => rows(blocks),
-        None => rows(info.multiprocessors * blocks_per_sm).max(rows(info.multiprocessors).min(frame.mask_rows - 1)),
+        None => rows(info.multiprocessors * blocks_per_sm)
+            .max(rows(info.multiprocessors).min(frame.mask_rows - 1))
+            .min(longest),
     };
     // No more strips than a grid has blocks along its second axis.
     let strip = strip.max(march::MIN_STRIP).max(frame.rows.div_ceil(65_535));
@@ -95,4 +98,27 @@ pub(crate) fn shape(grid: [u32; 3], block: [u32; 2], frame: Frame) -> Result<Sha
         )));
     }
     Ok(Shape::new(grid, [block[0], block[1], 1]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::simulator;
+    use kernels_gpu::filter::ZERO;
+
+    #[test]
+    fn strips_fill_the_device_and_are_no_longer_than_their_limit() {
+        let info = DeviceInfo { multiprocessors: 132, ..simulator() };
+        let of = |side: u32, tuning, longest| {
+            let frame = Frame { rows: side, columns: side, channels: 1, mask_rows: 3, mask_columns: 3, border: ZERO };
+            let (strip, shape) = strips::<f32>(frame, 1, tuning, (&info, 7, longest)).expect("a shape");
+            (strip, shape.grid)
+        };
+        let automatic = Tuning::default();
+        // 924 blocks of 512 columns would be 57 rows of 16.
+        assert_eq!(of(8192, automatic, u32::MAX), (144, [16, 57, 1]));
+        assert_eq!(of(8192, automatic, 6), (6, [16, 1366, 1]));
+        assert_eq!(of(256, automatic, 6), (2, [1, 128, 1]));
+        assert_eq!(of(8192, Tuning { block: None, grid: Some(160) }, 6), (820, [16, 10, 1]));
+    }
 }

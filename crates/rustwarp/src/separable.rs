@@ -123,7 +123,9 @@ impl<T: Pixel, H: Handle> Plan<T, H> {
         require_block("separable", tuning, info)?;
         let (strip, shape) = if marches(frame) {
             let (size, channels) = (frame.mask_rows, best::channels_per_thread(frame.mask_rows, frame.channels));
-            strips::<T>(frame, channels, tuning, (info, best::blocks_per_sm(size, channels, size_of::<T>())))?
+            let bytes = size_of::<T>();
+            let limits = (best::blocks_per_sm(size, channels, bytes), best::longest_strip(size, channels, bytes));
+            strips::<T>(frame, channels, tuning, (info, limits.0, limits.1))?
         } else {
             (0, tiles::<T>(frame)?)
         };

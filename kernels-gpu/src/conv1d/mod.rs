@@ -68,7 +68,8 @@ impl Frame {
     }
 
     /// Index of the source of the element at this place; `None` for an element that counts as 0. Inside the signal,
-    /// taps are `channels` places apart, for any channel; outside, each channel is continued separately.
+    /// taps are `channels` places apart, for any channel; outside, each channel is continued separately. Further out
+    /// than the mask reaches, the source is some place of the signal.
     #[inline(always)]
     fn source_at(&self, place: i32) -> Option<u32> {
         if (place as u32) < self.samples * self.channels {

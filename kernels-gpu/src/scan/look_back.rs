@@ -18,7 +18,7 @@
 use super::collective::{block_scan, load_items, store_items};
 pub use super::three_phase::{BLOCK, ITEMS, section};
 use crate::number::Number;
-use crate::operator::record::Records;
+use crate::operator::record::{Records, words};
 use crate::reduce::{Max, Min, Op, Sum, WARP};
 use core::mem::MaybeUninit;
 use cuda_std::{
@@ -33,7 +33,7 @@ pub const IDEA: &str = "one pass, 2 n elements moved: each block looks back at w
 /// Words of 8 bytes that the launch needs for this many tiles of elements of this size: the ticket, and a record per
 /// tile.
 pub const fn state_words(tiles: u64, bytes: usize) -> u64 {
-    1 + tiles * (bytes as u64 / 4)
+    1 + tiles * words(bytes) as u64
 }
 
 /// Tag of a tile's own total.

@@ -30,21 +30,38 @@ pub const fn channels_per_thread(mask: u32, channels: u32) -> u32 {
     if small && (channels == 3 || channels == 4) { channels } else { 1 }
 }
 
-/// Blocks of the grid for each multiprocessor: what runs at once, and for the largest masks more, since strips are
-/// shorter then and end more evenly. (H200, 8192 x 8192 of f16 by 17 taps: 401 us with five, of which two fit, 499 with
-/// two; 4096 x 4096 x 3 of u8 by 7: 260 with five, of which three fit, 321 with three.)
+/// Blocks of the grid for each multiprocessor, where strips are not shorter: what runs at once, and for the largest
+/// masks more, since strips end more evenly then. (H200, 8192 x 8192 of f16 by 17 taps: 401 us with five, of which two
+/// fit, 499 with two; 4096 x 4096 x 3 of u8 by 7: 260 with five, of which three fit, 321 with three.)
 pub const fn blocks_per_sm(mask: u32, channels: u32, bytes: usize) -> u32 {
     match (mask, channels) {
         (5, 2..) if bytes < 4 => 3,
         (3 | 5, _) if bytes < 4 => 4,
         (3, 2..) => 4,
-        (3, _) | (5, 1) => 5,
+        (3, _) => 7,
+        (5, 1) => 5,
         (7, 1) if bytes == 8 => 5,
         (5, _) | (7, 1) => 4,
         (7, _) => 5,
-        (9 | 17, 1) if bytes == 8 => 4,
+        (9, 1) if bytes >= 4 => 4,
+        (17, 1) if bytes == 8 => 4,
         (9 | 13, _) => 3,
         _ => 5,
+    }
+}
+
+/// Most rows of a strip, as for [`conv2d`](crate::conv2d::best::longest_strip). (H200, us without and with them:
+/// 8192 x 8192 of f32 by 3, 9, 13 and 17 taps 155, 205, 297, 405 and 138, 187, 276, 389, of u8 by 9 and 17 195, 387 and
+/// 167, 341; 4096 x 4096 x 3 of f32 by 3, 5 and 7 129, 160, 237 and 123, 149, 191, of u8 by 7 270 and 196.)
+pub const fn longest_strip(mask: u32, channels: u32, bytes: usize) -> u32 {
+    match (mask, channels) {
+        (3, 1) if bytes >= 4 => 6,
+        (3 | 5, 3..) if bytes >= 4 => 14,
+        (7, 3..) => 42,
+        (7, _) if bytes < 4 => 42,
+        (9, _) if bytes < 8 => 42,
+        (13 | 17, _) if bytes < 8 => 60,
+        _ => u32::MAX,
     }
 }
 

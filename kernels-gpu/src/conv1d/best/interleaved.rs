@@ -1,5 +1,5 @@
-//! The kernel for signals of several channels: each thread computes neighbouring outputs of one channel from a tile in
-//! shared memory, in which the channels are interleaved as in device memory.
+//! The kernel for signals of three channels or more: each thread computes neighbouring outputs of one channel from a
+//! tile in shared memory, in which the channels are interleaved as in device memory.
 //!
 //! - Neighbouring threads load and store neighbouring elements of device memory, whatever their channels: the outputs
 //!   also pass through the tile, where a thread's own are a sample apart.
@@ -8,8 +8,8 @@
 //! - If there are many channels, a block has a part of them, at most 64 bytes of a sample, since the halo of a long
 //!   mask takes memory for each channel.
 
-use super::{BLOCK, add_tap, groups, outputs_per_thread};
-use crate::conv1d::Frame;
+use super::add_tap;
+use crate::conv1d::{BLOCK, Frame};
 use crate::filter::Sample;
 use crate::unroll::unroll;
 use cuda_std::{kernel, launch::Scalar, shared::dynamic_shared_mem, thread};
@@ -29,6 +29,11 @@ pub struct Split {
 // SAFETY: three numbers of one size, without padding, laid out as written.
 unsafe impl Scalar for Split {}
 
+/// Outputs per thread, two vectors of elements of `bytes` bytes.
+const fn outputs_per_thread(bytes: usize) -> u32 {
+    32 / bytes as u32
+}
+
 impl Split {
     /// Computes the division for a signal of this number of channels (one at least), of elements of this size.
     pub const fn new(channels: u32, bytes: usize) -> Self {
@@ -45,7 +50,7 @@ impl Split {
     /// Bytes of shared memory for a mask of this number of taps, of elements of this size.
     pub const fn shared_bytes(&self, mask: u32, bytes: usize) -> u32 {
         let outputs = outputs_per_thread(bytes);
-        let groups_of_taps = groups(mask as usize, outputs as usize) as u32;
+        let groups_of_taps = mask.div_ceil(outputs);
         (groups_of_taps * outputs + (self.groups + groups_of_taps) * self.pitch) * bytes as u32
     }
 }

@@ -13,7 +13,7 @@
 //! - Several rows are loaded before the first is used, to keep enough loads in flight: see `rows_in_flight`.
 //! - The mask is passed by value: its taps are operands in constant memory. [`any_size`] is the kernel for other sizes.
 //! - At the left and the right edge a thread loads vectors like all others, and then replaces the halo outside the
-//!   image in registers. All blocks run at once, so that the launch takes as long as its slowest block: when edges
+//!   image in registers. Where all blocks run at once, the launch takes as long as its slowest block: when edges
 //!   loaded single elements, they were the slowest. That is still done where rows don't start on a vector, and where a
 //!   mask reaches further than one.
 
@@ -49,18 +49,35 @@ pub const fn channels_per_thread(mask: u32, channels: u32) -> u32 {
     if small && channels <= MAX_CHANNELS { channels } else { 1 }
 }
 
-/// Blocks that a multiprocessor of 65536 registers runs at once. Strips are long enough that all blocks run at once,
-/// because a block more would run alone at the end. (H200, 4096 x 8192 f32, 5 x 5: 111 us with 672 blocks, of which 660
-/// fit, 96 us with 528.)
+/// Blocks that a multiprocessor of 65536 registers runs at once.
 pub const fn blocks_per_sm(mask: u32, channels: u32, bytes: usize) -> u32 {
     match (mask, bytes) {
         (5, 1 | 2) if channels > 2 => 3,
+        (3, 4) if channels == 2 || channels == 4 => 5,
         (3 | 5, _) if channels > 1 || bytes < 4 => 4,
         (7 | 9, 8) => 4,
         (13 | 17, 8) => 3,
-        (3 | 5 | 7, _) => 5,
+        (3, _) => 7,
+        (5 | 7, _) => 5,
         (9 | 13, _) => 4,
         _ => 3,
+    }
+}
+
+/// Most rows of a strip. Where memory is the limit, strips are short: blocks that end after a few KiB, beside each
+/// other in memory, make it faster than blocks that all run at once from the first to the last and are far apart. The
+/// longer strips are, the fewer rows are loaded twice, and where arithmetic is the limit that decides: strips are then
+/// long enough that all blocks run at once, because a block more would run alone at the end. (H200, us without and with
+/// these: 8192 x 8192 by 3 x 3 of f32 153 and 139, of f64 288 and 272, of u8 by 7 x 7 245 and 233; 4096 x 4096 x 3 of
+/// f32 by 3 x 3 131 and 124, by 5 x 5 171 and 160. Strips of 16 rows would make f32 by 5 x 5 slower: 167 instead of
+/// 159.)
+pub const fn longest_strip(mask: u32, channels: u32, bytes: usize) -> u32 {
+    match (mask, channels) {
+        (3, 1) if bytes >= 4 => 6,
+        (3, _) if bytes >= 4 => 14,
+        (5, 2..) if bytes >= 4 => 16,
+        (7, _) if bytes < 4 => 60,
+        _ => u32::MAX,
     }
 }
 

@@ -176,6 +176,7 @@ impl Place<'_> {
         let (height, side) = ((above + below + 1) as u32, side(R) as u32);
         let mut averages = [0; 4 * WORDS];
         let sum = |i: usize| (sums[i / 4 * 2 + i % 2] >> (i / 2 % 2 * 16)) & 0xffff;
+        // The usual window is a constant.
         let window = if height == side { Window::new(side * side) } else { Window::new(height * side) };
         unroll!(i < 4 * WORDS => { averages[i] = window.average(sum(i)) });
         unroll!(i < R * C => {

@@ -12,7 +12,8 @@
 
 use super::runs::Runs;
 use super::total::Total;
-use crate::operator::{Operator, Pod, record::Records, shuffle};
+use crate::operator::record::{Records, words};
+use crate::operator::{Operator, Pod, shuffle};
 use crate::reduce::{WARP, collective::warp_total};
 use crate::unroll::unroll;
 use cuda_std::{
@@ -26,7 +27,7 @@ pub const GROUP: u32 = WARP;
 /// Words of 8 bytes that the kernel needs for this many tiles of elements of this size: the tickets' counter, a record
 /// per tile and one per group.
 pub const fn state_words(tiles: u64, bytes: usize) -> u64 {
-    1 + (tiles + tiles.div_ceil(GROUP as u64)) * (bytes as u64).div_ceil(4)
+    1 + (tiles + tiles.div_ceil(GROUP as u64)) * words(bytes) as u64
 }
 
 /// Draws a ticket: the number of a tile in the lower half, of the launch in the upper one.

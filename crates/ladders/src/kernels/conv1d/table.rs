@@ -4,7 +4,7 @@ use crate::kernels::entry::Nothing;
 use crate::kernels::ladder::{Planned, Rung};
 use crate::kernels::{BlockRule, Entry};
 use cuda_std::launch::{Call, PtrMut, SafeCall, Slice, SliceMut};
-use kernels_gpu::conv1d::{BLOCK, Frame, basic, best, cached, channels, constant, tiled};
+use kernels_gpu::conv1d::{BLOCK, Frame, MAX_MASK, basic, best, cached, channels, constant, tiled};
 use kernels_gpu::filter::{Part, Sample, TAPS, ZERO};
 use rustwarp::element::Element;
 
@@ -187,10 +187,10 @@ fn launch_channels<'a, T: Element + Sample>(of: &Operands<'a, T>) -> Launch<'a> 
 
 /// The entries of the library's kernels.
 pub(super) fn library<T: Element + Sample>() -> Vec<Entry> {
-    let entry = |channels| {
-        let frame = Frame { samples: 1, channels, taps: 1, border: ZERO };
+    let entry = |[taps, channels]: [u32; 2]| {
+        let frame = Frame { samples: 1, channels, taps, border: ZERO };
         let (call, _) = rustwarp::conv1d::call::<T>(frame, [Slice::nothing(); 2], PtrMut::nothing());
         Entry::from(call)
     };
-    [1, 2].map(entry).into()
+    [[1, 1], [1, 2], [MAX_MASK, 1], [MAX_MASK, 2], [1, 3]].map(entry).into()
 }
