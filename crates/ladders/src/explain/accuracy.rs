@@ -19,7 +19,7 @@ pub struct Accuracy {
 pub const ACCURACY: [Accuracy; 15] = [
     row("access", 7, 9),
     row("atomics", 3, 2),
-    row("conv1d", 6, 7),
+    row("conv1d", 6, 10),
     row("divergence", 4, 3),
     row("dot", 5, 8),
     row("exact_sum", 4, 4),
