@@ -132,13 +132,16 @@ fn best_loads_sixteen_bytes_at_a_time() {
             // A vector of results, from one before it to one after it; of two channels from the second one.
             let window = 2 * channels + 1;
             moved(format!("conv1d_best_short_{dtype}_{channels}"), dtype, window, 1);
+            // Tiles: copies of four vectors per thread and of the halo, two groups of elements, four vectors of results.
+            // Of a vector of taps only some may be used.
             let tiles = format!("conv1d_best_{dtype}_{channels}");
-            // Copies of four vectors per thread and of the halo; four vectors of results.
-            moved(tiles.clone(), dtype, 0, 4);
-            let lines = entry(&ptx, &tiles);
+            let (lines, width) = (entry(&ptx, &tiles), vector(dtype));
             let copies = lines.iter().filter(|line| line.contains("cp.async.cg.shared.global")).count();
-            assert!(copies >= 5, "{tiles}: {copies} copies");
-            assert!(count(&lines, &format!("st.shared.{}", vector(dtype))) >= 4, "{tiles}");
+            let of_tile = ["ld", "st"].map(|what| count(&lines, &format!("{what}.shared.{width}")));
+            assert!(copies >= 5 && of_tile[0] >= 2 * 4 && of_tile[1] >= 4, "{tiles}: {copies} copies, {of_tile:?}");
+            assert_eq!(count(&lines, &format!("st.global.{width}")), 4, "{tiles}");
+            let global: Vec<_> = lines.iter().copied().filter(|line| line.contains(".global")).collect();
+            assert_eq!(halves(&global), 0, "{tiles}");
         }
     }
     moved("picture_best_scale".to_owned(), "u8", 1, 1);

@@ -24,8 +24,7 @@ pub mod interleaved;
 pub mod short;
 
 /// The idea in one line.
-pub const IDEA: &str =
-    "short masks in registers; then 16 neighbouring outputs per thread (8 of f64), which each load from a tile serves";
+pub const IDEA: &str = "short masks in registers; else 16 neighbouring outputs per thread share each load from a tile";
 
 /// Threads per block.
 pub const BLOCK: u32 = 64;
