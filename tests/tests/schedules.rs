@@ -69,7 +69,7 @@ const SIZES: &[Size] = &[
     Size("conv1d", &[3000], &[("mask", "31"), ("border", "zero")], &[]),
     Size("conv1d", &[2101, 2], &[("mask", "31"), ("border", "mirror")], &[]),
     Size("conv1d", &[2101, 2], &[("mask", "8"), ("border", "mirror")], &[]),
-    Size("conv1d", &[345, 3], &[("mask", "31"), ("border", "clamp")], &[]),
+    Size("conv1d", &[2101, 3], &[("mask", "31"), ("border", "clamp")], &[]),
     Size("conv2d", &[70, 333], &[("mask", "5"), ("border", "mirror")], &[]),
     Size("conv2d", &[40, 70, 3], &[("mask", "3"), ("border", "clamp")], &[]),
     Size("separable", &[70, 333], &[("mask", "9"), ("border", "mirror")], &[]),

@@ -172,7 +172,7 @@ fn cases() -> Vec<Case> {
         shaped(&[900, 2], "200", "clamp"),
         shaped(&[5, 2], "2", "mirror"),
         shaped(&[2, 2], "9", "clamp"),
-        shaped(&[4000, 2], "512", "mirror"),
+        shaped(&[2900, 2], "512", "mirror"),
         shaped(&[345, 3], "31", "clamp"),
         shaped(&[260, 5], "2", "mirror"),
         shaped(&[33, 12], "7", "zero"),
