@@ -132,8 +132,8 @@ fn best_loads_sixteen_bytes_at_a_time() {
             // A vector of results, from one before it to one after it; of two channels from the second one.
             let window = 2 * channels + 1;
             moved(format!("conv1d_best_short_{dtype}_{channels}"), dtype, window, 1);
-            // Tiles: copies of four vectors per thread and of the halo, two groups of elements, four vectors of results.
-            // Of a vector of taps only some may be used.
+            // Tiles: copies of four vectors per thread and of the halo, two groups of elements, four vectors of
+            // results. Of a vector of taps only some may be used.
             let tiles = format!("conv1d_best_{dtype}_{channels}");
             let (lines, width) = (entry(&ptx, &tiles), vector(dtype));
             let copies = lines.iter().filter(|line| line.contains("cp.async.cg.shared.global")).count();

@@ -76,8 +76,8 @@ fn check<T: Number>(device: &Device, [samples, channels, taps]: [usize; 3], bord
     }
 }
 
-/// Windows in registers and tiles, masks that are shifted by every number of taps, one and two channels, and the kernel
-/// for more; the NaN is in the middle of a block, and both ends are near enough to it in a short signal.
+/// Windows in registers, tiles with masks shifted by every possible number of taps, and the kernel for three channels.
+/// The NaN is in the middle of the signal: far from its ends if it is long; if it is short, masks reach it from beyond.
 #[test]
 fn a_nan_reaches_the_outputs_under_whose_masks_it_is() {
     let device = sim();

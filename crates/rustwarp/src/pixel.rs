@@ -50,7 +50,8 @@ pub(crate) fn bits_mut<'a, T: Pixel, H: Handle>(picture: &View<'a, T, H>) -> Ptr
 
 /// Rows of the strips that a block marches down, and the launch's shape: about as many blocks as the tuning says, or as
 /// run at the same time, and without a tuning more where strips would be longer than `longest`. A thread filters
-/// `channels` of a pixel.
+/// `channels` of a pixel. A block more than run at the same time would run alone at the end. (H200, 4096 x 8192 f32 by
+/// 5 x 5: 111 us with 672 blocks, of which 660 fit, 96 us with 528.)
 ///
 /// Each strip begins with rows that others load too. Where there is a multiprocessor for every block that takes no more
 /// time, and strips of a small image are as short as that allows; otherwise they have at least as many rows again.

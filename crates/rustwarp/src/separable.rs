@@ -124,8 +124,8 @@ impl<T: Pixel, H: Handle> Plan<T, H> {
         let (strip, shape) = if marches(frame) {
             let (size, channels) = (frame.mask_rows, best::channels_per_thread(frame.mask_rows, frame.channels));
             let bytes = size_of::<T>();
-            let limits = (best::blocks_per_sm(size, channels, bytes), best::longest_strip(size, channels, bytes));
-            strips::<T>(frame, channels, tuning, (info, limits.0, limits.1))?
+            let limits = (info, best::blocks_per_sm(size, channels, bytes), best::longest_strip(size, channels, bytes));
+            strips::<T>(frame, channels, tuning, limits)?
         } else {
             (0, tiles::<T>(frame)?)
         };
