@@ -217,6 +217,30 @@ fn conv2d_best_is_multiply_adds_on_registers() {
     }
 }
 
+/// The rows of a strip are unrolled: each is loaded once, and no more is computed than its outputs need. The border adds
+/// what a single element takes.
+#[test]
+fn unrolled_strips_compute_nothing_twice() {
+    use kernels_gpu::{conv2d, separable};
+    let ptx = text();
+    for size in conv2d::best::SIZES {
+        for (dtype, width) in [("f32", 4), ("f64", 2)] {
+            let strip = conv2d::best::unrolled_rows(size, 1, 16 / width).expect("a kernel") as usize;
+            let (lines, size) = (entry(&ptx, &format!("conv2d_best_strips_{dtype}_{size}")), size as usize);
+            let adds = count(&lines, &format!("fma.rn.{dtype}"));
+            assert_eq!(adds, (strip * width + 1) * size * size, "{size} {dtype}");
+            let vectors = 1 + if size / 2 * (16 / width) > 8 { 2 * (size / 2).div_ceil(width) } else { 0 };
+            let loads = count(&lines, &format!("ld.global.nc.{}", vector(dtype)));
+            assert_eq!(loads, (strip + size - 1) * vectors, "{size} {dtype}");
+            assert_eq!(count(&lines, &format!("st.global.{}", vector(dtype))), strip, "{size} {dtype}");
+        }
+        let strip = separable::best::unrolled_rows(size, 1, 4).expect("a kernel") as usize;
+        let (lines, size) = (entry(&ptx, &format!("separable_best_strips_f32_{size}")), size as usize);
+        let adds = count(&lines, "fma.rn.f32");
+        assert_eq!(adds, (2 * strip + size - 1) * size * 4 + 2 * size, "{size} separable");
+    }
+}
+
 #[test]
 fn textures_are_fetched_once_per_sample_and_before_the_first_wait() {
     let ptx = text();

@@ -72,6 +72,9 @@ const SIZES: &[Size] = &[
     Size("conv1d", &[2101, 3], &[("mask", "31"), ("border", "clamp")], &[]),
     Size("conv2d", &[70, 333], &[("mask", "5"), ("border", "mirror")], &[]),
     Size("conv2d", &[40, 70, 3], &[("mask", "3"), ("border", "clamp")], &[]),
+    // Enough rows for strips that are unrolled.
+    Size("conv2d", &[210, 40], &[("mask", "5"), ("border", "mirror")], &[]),
+    Size("separable", &[158, 24], &[("mask", "3"), ("border", "zero")], &[]),
     Size("separable", &[70, 333], &[("mask", "9"), ("border", "mirror")], &[]),
     Size("separable", &[70, 45, 3], &[("mask", "5"), ("mask-rows", "8")], &[]),
     Size("texture", &[60, 70], &[("turn", "30")], &[]),

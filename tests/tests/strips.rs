@@ -2,7 +2,9 @@
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
 use cuda_std::launch::{Call, PtrMut, Slice};
+use kernels_gpu::conv2d::{self as kernels, Frame, best, march, unrolled, width};
 use kernels_gpu::picture::{Picture, best::near};
+use kernels_gpu::separable::best as outer_best;
 use rustwarp::backend::{Buffer, Choice, Shape};
 use rustwarp::conv2d::{self, Pixel};
 use rustwarp::filter::Border;
@@ -26,6 +28,9 @@ fn blurred(input: &[u8], [rows, columns, channels]: [usize; 3], radius: usize) -
     };
     (0..input.len()).map(pixel).collect()
 }
+
+/// An element as kernels take it.
+type Bits<T> = <<T as Pixel>::Kind as kernels::Pixel>::Bits;
 
 type Kernel = for<'a> fn(Slice<'a, u8>, Picture, u32, PtrMut<'a, u8>) -> Call<'a>;
 
@@ -95,6 +100,122 @@ fn same_in_all_strips<T: Pixel + PartialEq + std::fmt::Debug>(
         }
     }
     require_no_finding(device, std::any::type_name::<T>());
+}
+
+/// What two calls write: one for strips of `rows` rows, which are unrolled, and one for a single strip that a thread has
+/// `together` channels of.
+fn filtered<'a, T: Pixel>(
+    Bench { device, module }: &Bench,
+    input: &[T],
+    (frame, rows, together): (Frame, u32, u32),
+    calls: impl FnOnce(Slice<'a, Bits<T>>, [PtrMut<'a, Bits<T>>; 2]) -> [Call<'a>; 2],
+) -> [Vec<T>; 2] {
+    let n = input.len();
+    let picture = Buffer::from_slice(&**device, input, "picture").expect("memory");
+    let outputs = [(); 2].map(|()| Buffer::<T>::uninit(&**device, n, "output").expect("memory"));
+    // SAFETY: the memory has these elements, which the kernels take as integers of the same size.
+    let (bits, results) =
+        unsafe { (Slice::new(picture.address(), n), [0, 1].map(|i: usize| PtrMut::new(outputs[i].address()))) };
+    let [unrolled, march] = calls(bits, results);
+    let width = width(size_of::<T>(), frame.mask_rows as usize);
+    let [across, down] = unrolled::grid(frame, rows, width).map(|n| n as u32);
+    // SAFETY: the rows of the picture start on vectors, and the grid has a thread for every element.
+    unsafe { device.launch(*module, &unrolled, Shape::new([across, down, 1], [march::BLOCK, 1, 1])) }
+        .expect("a launch");
+    let across = (frame.columns * together).div_ceil(march::BLOCK * width as u32);
+    let shape = Shape::new([across, 1, frame.channels / together], [march::BLOCK, 1, 1]);
+    // SAFETY: a strip of all rows, with a thread for every vector of a row.
+    unsafe { device.launch(*module, &march, shape) }.expect("a launch");
+    outputs.map(|output| output.read(n).expect("the result"))
+}
+
+/// Pictures without an inner strip, with one, and with several and any number of rows below; rows of one block, which
+/// are nothing but their ends, and of two; every border.
+fn pictures(size: u32, channels: u32, strip: u32, width: usize) -> [Frame; 3] {
+    let ends = unrolled::ends(size as usize, width, channels as usize);
+    let ((top, _), half) = (unrolled::inner_strips(0, size, strip), size / 2);
+    let least = ends.next_multiple_of(width as u32 * channels) / channels;
+    let columns = [least, least + width as u32, (march::BLOCK + 3) * width as u32];
+    let rows = [size.max(top + half), top + half + strip, top + half + 2 * strip + half];
+    let borders = [Border::Zero, Border::Clamp, Border::Mirror];
+    [0, 1, 2].map(|i: usize| {
+        let shape = [rows[i], columns[i].max(size.next_multiple_of(width as u32)), channels].map(|n| n as usize);
+        conv2d::frame(shape, [size as usize; 2], borders[i]).expect("a frame")
+    })
+}
+
+/// Compares the kernels for masks of one type. One element is not like the others.
+fn unrolled_strips_are_like_others<T: Pixel + PartialEq + std::fmt::Debug>(
+    other: T,
+    pixel: impl Fn(usize) -> T,
+    tap: impl Fn(usize) -> T::Tap,
+) {
+    let [whole, outer] = ["conv2d", "separable"].map(|family| bench(Choice::Sim, family));
+    let bytes = size_of::<T>();
+    let mut compared = [0; 2];
+    for (size, channels) in best::SIZES.into_iter().flat_map(|size| (1..=4).map(move |channels| (size, channels))) {
+        let taps: Vec<T::Tap> = (0..(size * size) as usize).map(&tap).collect();
+        let of_both = [taps.as_slice(), &taps[..size as usize], &taps[size as usize..2 * size as usize]];
+        let check = |unrolled: [Vec<T>; 2], frame: Frame, name: &str| {
+            let [unrolled, march] = unrolled;
+            assert_eq!(unrolled, march, "{name}: {frame:?} of {}", std::any::type_name::<T>());
+        };
+        let inputs = |frame: Frame| {
+            let n = frame.rows as usize * frame.columns as usize * channels as usize;
+            let pixel = &pixel;
+            [0, n / 2, n - 1].map(|at| (0..n).map(|i| if i == at { other } else { pixel(i) }).collect::<Vec<T>>())
+        };
+        if let Some(strip) = best::unrolled_rows(size, channels, bytes) {
+            let mask = Buffer::from_slice(&*whole.device, of_both[0], "mask").expect("memory");
+            for frame in pictures(size, channels, strip, width(bytes, size as usize)) {
+                let together = best::channels_per_thread(size, channels);
+                for input in inputs(frame) {
+                    let both = filtered(&whole, &input, (frame, strip, together), |input, [first, second]| {
+                        let mask = mask.slice(taps.len());
+                        let of = conv2d::Operands::<T> { input, mask, taps: of_both[0], frame };
+                        [conv2d::unrolled_call(&of, first).expect("a kernel"), conv2d::call(of, frame.rows, second)]
+                    });
+                    check(both, frame, "conv2d");
+                    compared[0] += 1;
+                }
+            }
+        }
+        if let Some(strip) = outer_best::unrolled_rows(size, channels, bytes) {
+            let [column, row] =
+                [1, 2].map(|i: usize| Buffer::from_slice(&*outer.device, of_both[i], "taps").expect("memory"));
+            for frame in pictures(size, channels, strip, width(bytes, size as usize)) {
+                let together = outer_best::channels_per_thread(size, channels);
+                for input in inputs(frame) {
+                    let both = filtered(&outer, &input, (frame, strip, together), |input, [first, second]| {
+                        let [column, row] = [&column, &row].map(|taps| taps.slice(size as usize));
+                        let taps = [of_both[1], of_both[2]];
+                        let of = separable::Operands::<T> { input, column, row, taps, frame };
+                        let unrolled = separable::unrolled_call(&of, first).expect("a kernel");
+                        [unrolled, separable::call(of, frame.rows, second)]
+                    });
+                    check(both, frame, "separable");
+                    compared[1] += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(compared.map(|n| n > 0), [true, bytes == 4], "kernels that were compared");
+    for bench in [whole, outer] {
+        assert!(bench.device.observed().expect("a simulator").findings.is_empty());
+    }
+}
+
+#[test]
+fn unrolled_strips_have_the_bits_of_others() {
+    unrolled_strips_are_like_others::<f32>(f32::INFINITY, |i| (i % 97) as f32 / 7.0, |i| (i % 5) as f32 - 1.7);
+    unrolled_strips_are_like_others::<f64>(f64::INFINITY, |i| (i % 89) as f64 / 3.0, |i| (i % 7) as f64 - 2.3);
+    unrolled_strips_are_like_others::<u8>(255, |i| (i * 31 % 251) as u8, |i| (i % 3) as f32 / 40.0);
+    let half = half::f16::from_f32;
+    unrolled_strips_are_like_others::<half::f16>(
+        half::f16::INFINITY,
+        |i| half((i % 61) as f32),
+        |i| (i % 3 + 1) as f32,
+    );
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::filter::{Border, MAX_AXIS};
 use crate::launch::{Launch, Tuning};
-use crate::pixel::{Bits, bits, bits_mut, require_block, shape, strips};
+use crate::pixel::{Bits, bits, bits_mut, require_block, shape, strips, unrolled_strips};
 use crate::ptx::library;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::conv2d::{ROWS, TILE, best, channels, march};
@@ -142,6 +142,8 @@ pub struct Plan<T: Pixel, H: Handle = Device> {
     taps: Vec<T::Tap>,
     strip: u32,
     shape: Shape,
+    /// The launch in strips whose rows are unrolled, for pictures and outputs that start on vectors.
+    unrolled: Option<Shape>,
 }
 
 impl<T: Pixel, H: Handle> Plan<T, H> {
@@ -164,9 +166,13 @@ impl<T: Pixel, H: Handle> Plan<T, H> {
         }
         let info = device.backend().info();
         require_block("conv2d", tuning, info)?;
+        let mut unrolled = None;
         let (strip, shape) = if marches(frame) {
             let (size, channels) = (frame.mask_rows, best::channels_per_thread(frame.mask_rows, frame.channels));
             let bytes = size_of::<T>();
+            if let Some(strip) = best::unrolled_rows(size, frame.channels, bytes) {
+                unrolled = unrolled_strips::<T>(frame, strip, tuning, info)?;
+            }
             let limits = (info, best::blocks_per_sm(size, channels, bytes), best::longest_strip(size, channels, bytes));
             strips::<T>(frame, channels, tuning, limits)?
         } else if shares_channels(frame) {
@@ -180,7 +186,7 @@ impl<T: Pixel, H: Handle> Plan<T, H> {
             (0, shape(grid, [WIDTH, ROWS], frame)?.with_shared(shared))
         };
         let mask = Memory::from_slice(device.clone(), taps, "mask")?;
-        Ok(Self { frame, mask, taps: taps.to_vec(), strip, shape })
+        Ok(Self { frame, mask, taps: taps.to_vec(), strip, shape, unrolled })
     }
 
     /// The launch that writes the filtered picture to the output. Without elements it does nothing.
@@ -200,11 +206,14 @@ impl<T: Pixel, H: Handle> Plan<T, H> {
         let (input, mask) = (bits(&picture, n), self.mask.slice(self.taps.len()));
         let uses_output = output.writes();
         let operands = Operands { input, mask, taps: &self.taps, frame: self.frame };
-        let call = call::<T>(operands, self.strip, bits_mut(&output));
+        let unrolled = self.unrolled.filter(|_| [picture.address(), output.address()].iter().all(|at| at % 16 == 0));
+        let unrolled = unrolled.and_then(|shape| Some((unrolled_call::<T>(&operands, bits_mut(&output))?, shape)));
+        let march = || (call::<T>(operands, self.strip, bits_mut(&output)), self.shape);
+        let (call, shape) = unrolled.unwrap_or_else(march);
         // SAFETY: picture and mask have the sizes of the frame, the block is the kernel's, the strips or tiles cover
         // the picture, and the shared memory is the tile's; a thread per pixel filters three or four channels, which
-        // are all.
-        let launch = unsafe { Launch::new(call, self.shape) };
+        // are all; rows start on vectors where strips are unrolled.
+        let launch = unsafe { Launch::new(call, shape) };
         Ok(launch.using([picture.reads(), self.mask.reads(), uses_output]))
     }
 }
@@ -241,6 +250,7 @@ impl Device {
 
 /// A picture and a mask with the sizes of a frame. It is public for the ladders.
 #[doc(hidden)]
+#[derive(Clone, Copy)]
 pub struct Operands<'a, T: Pixel> {
     /// The picture.
     pub input: Slice<'a, Bits<T>>,
@@ -279,6 +289,36 @@ pub fn call<'a, T: Pixel>(of: Operands<'a, T>, strip: u32, output: PtrMut<'a, Bi
         (13, _) => conv2d_best::<T::Kind, 13>(input, square(taps), frame, strip, output),
         _ => conv2d_best::<T::Kind, 17>(input, square(taps), frame, strip, output),
     }
+}
+
+/// The kernel for these operands that filters strips whose rows are unrolled, if there is one. It is public for the
+/// ladders, which list its entry, and for tests.
+#[doc(hidden)]
+pub fn unrolled_call<'a, T: Pixel>(of: &Operands<'a, T>, output: PtrMut<'a, Bits<T>>) -> Option<Call<'a>> {
+    use best::{
+        conv2d_best_strips, conv2d_best_strips_channels, conv2d_best_strips_narrow, conv2d_best_strips_narrow_channels,
+    };
+    let Operands { input, taps, frame, .. } = *of;
+    let bytes = size_of::<T>();
+    best::unrolled_rows(frame.mask_rows, frame.channels, bytes)?;
+    Some(match (frame.mask_rows, frame.channels) {
+        (3, 1) if bytes < 4 => conv2d_best_strips_narrow::<T::Kind, 3>(input, square(taps), frame, output),
+        (5, 1) if bytes < 4 => conv2d_best_strips_narrow::<T::Kind, 5>(input, square(taps), frame, output),
+        (7, 1) if bytes < 4 => conv2d_best_strips_narrow::<T::Kind, 7>(input, square(taps), frame, output),
+        (3, _) if bytes < 4 => conv2d_best_strips_narrow_channels::<T::Kind, 3, 3>(input, square(taps), frame, output),
+        (3, 1) => conv2d_best_strips::<T::Kind, 3>(input, square(taps), frame, output),
+        (3, 2) => conv2d_best_strips_channels::<T::Kind, 3, 2>(input, square(taps), frame, output),
+        (3, 3) => conv2d_best_strips_channels::<T::Kind, 3, 3>(input, square(taps), frame, output),
+        (3, _) => conv2d_best_strips_channels::<T::Kind, 3, 4>(input, square(taps), frame, output),
+        (5, 1) => conv2d_best_strips::<T::Kind, 5>(input, square(taps), frame, output),
+        (5, 2) => conv2d_best_strips_channels::<T::Kind, 5, 2>(input, square(taps), frame, output),
+        (5, 3) => conv2d_best_strips_channels::<T::Kind, 5, 3>(input, square(taps), frame, output),
+        (5, _) => conv2d_best_strips_channels::<T::Kind, 5, 4>(input, square(taps), frame, output),
+        (7, _) => conv2d_best_strips::<T::Kind, 7>(input, square(taps), frame, output),
+        (9, _) => conv2d_best_strips::<T::Kind, 9>(input, square(taps), frame, output),
+        (13, _) => conv2d_best_strips::<T::Kind, 13>(input, square(taps), frame, output),
+        _ => conv2d_best_strips::<T::Kind, 17>(input, square(taps), frame, output),
+    })
 }
 
 /// Converts a mask to the array that kernels take by value.

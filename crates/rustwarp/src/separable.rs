@@ -20,7 +20,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::filter::Border;
 use crate::launch::{Launch, Tuning};
-use crate::pixel::{Bits, bits, bits_mut, require_block, shape, strips};
+use crate::pixel::{Bits, bits, bits_mut, require_block, shape, strips, unrolled_strips};
 use crate::ptx::library;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::separable::{best, tiled};
@@ -99,6 +99,8 @@ pub struct Plan<T: Pixel, H: Handle = Device> {
     taps: [Vec<T::Tap>; 2],
     strip: u32,
     shape: Shape,
+    /// The launch in strips whose rows are unrolled, for pictures and outputs that start on vectors.
+    unrolled: Option<Shape>,
 }
 
 impl<T: Pixel, H: Handle> Plan<T, H> {
@@ -121,9 +123,13 @@ impl<T: Pixel, H: Handle> Plan<T, H> {
         }
         let info = device.backend().info();
         require_block("separable", tuning, info)?;
+        let mut unrolled = None;
         let (strip, shape) = if marches(frame) {
             let (size, channels) = (frame.mask_rows, best::channels_per_thread(frame.mask_rows, frame.channels));
             let bytes = size_of::<T>();
+            if let Some(strip) = best::unrolled_rows(size, frame.channels, bytes) {
+                unrolled = unrolled_strips::<T>(frame, strip, tuning, info)?;
+            }
             let limits = (info, best::blocks_per_sm(size, channels, bytes), best::longest_strip(size, channels, bytes));
             strips::<T>(frame, channels, tuning, limits)?
         } else {
@@ -133,7 +139,7 @@ impl<T: Pixel, H: Handle> Plan<T, H> {
             Memory::from_slice(device.clone(), taps[0], "column")?,
             Memory::from_slice(device.clone(), taps[1], "row")?,
         ];
-        Ok(Self { frame, memory, taps: taps.map(<[_]>::to_vec), strip, shape })
+        Ok(Self { frame, memory, taps: taps.map(<[_]>::to_vec), strip, shape, unrolled })
     }
 
     /// The launch that writes the filtered picture to the output. Without elements it does nothing.
@@ -157,10 +163,13 @@ impl<T: Pixel, H: Handle> Plan<T, H> {
             taps: [&self.taps[0], &self.taps[1]],
             frame: self.frame,
         };
-        let call = call::<T>(operands, self.strip, bits_mut(&output));
+        let unrolled = self.unrolled.filter(|_| [picture.address(), output.address()].iter().all(|at| at % 16 == 0));
+        let unrolled = unrolled.and_then(|shape| Some((unrolled_call::<T>(&operands, bits_mut(&output))?, shape)));
+        let march = || (call::<T>(operands, self.strip, bits_mut(&output)), self.shape);
+        let (call, shape) = unrolled.unwrap_or_else(march);
         // SAFETY: picture and taps have the sizes of the frame, the block is the kernel's, the strips or tiles cover
-        // the picture, and the shared memory is the tile's.
-        let launch = unsafe { Launch::new(call, self.shape) };
+        // the picture, and the shared memory is the tile's; rows start on vectors where strips are unrolled.
+        let launch = unsafe { Launch::new(call, shape) };
         Ok(launch.using([picture.reads(), column.reads(), row.reads(), output.writes()]))
     }
 }
@@ -207,6 +216,7 @@ pub fn tiles<T: Pixel>(frame: Frame) -> Result<Shape> {
 
 /// A picture, a column and a row with the sizes of a frame. It is public for the ladders.
 #[doc(hidden)]
+#[derive(Clone, Copy)]
 pub struct Operands<'a, T: Pixel> {
     /// The picture.
     pub input: Slice<'a, Bits<T>>,
@@ -243,6 +253,29 @@ pub fn call<'a, T: Pixel>(of: Operands<'a, T>, strip: u32, output: PtrMut<'a, Bi
         (13, _) => separable_best::<T::Kind, 13>(input, pair(taps), frame, strip, output),
         _ => separable_best::<T::Kind, 17>(input, pair(taps), frame, strip, output),
     }
+}
+
+/// The kernel for these operands that filters strips whose rows are unrolled, if there is one. It is public for the
+/// ladders, which list its entry, and for tests.
+#[doc(hidden)]
+pub fn unrolled_call<'a, T: Pixel>(of: &Operands<'a, T>, output: PtrMut<'a, Bits<T>>) -> Option<Call<'a>> {
+    use best::{separable_best_strips, separable_best_strips_channels};
+    let Operands { input, taps, frame, .. } = *of;
+    best::unrolled_rows(frame.mask_rows, frame.channels, size_of::<T>())?;
+    Some(match (frame.mask_rows, frame.channels) {
+        (3, 1) => separable_best_strips::<T::Kind, 3>(input, pair(taps), frame, output),
+        (3, 3) => separable_best_strips_channels::<T::Kind, 3, 3>(input, pair(taps), frame, output),
+        (3, _) => separable_best_strips_channels::<T::Kind, 3, 4>(input, pair(taps), frame, output),
+        (5, 1) => separable_best_strips::<T::Kind, 5>(input, pair(taps), frame, output),
+        (5, 3) => separable_best_strips_channels::<T::Kind, 5, 3>(input, pair(taps), frame, output),
+        (5, _) => separable_best_strips_channels::<T::Kind, 5, 4>(input, pair(taps), frame, output),
+        (7, 1) => separable_best_strips::<T::Kind, 7>(input, pair(taps), frame, output),
+        (7, 3) => separable_best_strips_channels::<T::Kind, 7, 3>(input, pair(taps), frame, output),
+        (7, _) => separable_best_strips_channels::<T::Kind, 7, 4>(input, pair(taps), frame, output),
+        (9, _) => separable_best_strips::<T::Kind, 9>(input, pair(taps), frame, output),
+        (13, _) => separable_best_strips::<T::Kind, 13>(input, pair(taps), frame, output),
+        _ => separable_best_strips::<T::Kind, 17>(input, pair(taps), frame, output),
+    })
 }
 
 /// Converts column and row to the array that kernels take by value.

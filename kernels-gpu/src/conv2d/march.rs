@@ -2,7 +2,7 @@
 //! everything in registers, and differs in what it adds for each row.
 
 use super::place::Place;
-use super::taps::{GROUPS, Taps, WINDOW, reach};
+use super::taps::{GROUPS, Taps, WINDOW, add_row, reach};
 use super::{Frame, Pixel, width};
 use crate::number::Number;
 use crate::unroll::unroll;
@@ -52,29 +52,44 @@ unsafe fn by_vectors<P: Pixel, M: Taps<P::Tap, K, W, C>, const K: usize, const W
     strip: u32,
     output: *mut P::Bits,
 ) {
-    const {
-        // The other widths are compiled, too, and never reached.
-        let used = W == width(size_of::<P::Bits>(), K);
-        assert!(!used || M::ROWS <= 4 && K - 1 + M::ROWS <= GROUPS && 2 * reach(K, W, C) + W <= WINDOW);
-    }
     let place = (thread::block_idx_x() * BLOCK + thread::thread_idx_x()) * W as u32;
     if place >= frame.columns * C as u32 {
         return;
     }
     let first = thread::block_idx_y() * strip;
-    let end = frame.rows.min(first + strip) as i32;
-    let first = first as i32;
+    let end = frame.rows.min(first + strip);
     let place = Place::<C>::new::<P, K, W>(input, frame, place);
     let whole = place.stores_vectors::<P, W>(output);
-    let half = (K / 2) as i32;
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { down::<P, M, K, W, C>(input, mask, (&place, whole), [first, end], output) }
+}
 
+/// Filters the rows from the first to the end, by a thread with this place, which stores its part whole or by elements.
+///
+/// # Safety
+/// The requirements are those of [`march()`]. No other thread has this part of these rows.
+#[inline(always)]
+pub unsafe fn down<P: Pixel, M: Taps<P::Tap, K, W, C>, const K: usize, const W: usize, const C: usize>(
+    input: &[P::Bits],
+    mask: &M,
+    (place, whole): (&Place<C>, bool),
+    [first, end]: [u32; 2],
+    output: *mut P::Bits,
+) {
+    const {
+        // The other widths are compiled, too, and never reached.
+        let used = W == width(size_of::<P::Bits>(), K);
+        assert!(!used || M::ROWS <= 4 && K - 1 + M::ROWS <= GROUPS && 2 * reach(K, W, C) + W <= WINDOW);
+    }
+    let (first, end, half) = (first as i32, end as i32, (K / 2) as i32);
     let mut sums = [[P::Tap::ZERO; W]; GROUPS];
     let mut row = first - half;
     while row < end + half {
         // SAFETY: the caller upholds this function's contract.
         let (windows, outside) = unsafe { place.load::<P, M, K, W>(input, row) };
         unroll!(u < M::ROWS => {
-            mask.add(&place.values::<P, K, W>(&windows[u], outside[u]), &mut sums, u);
+            let row = mask.row(place.values::<P, K, W>(&windows[u], outside[u]));
+            add_row(mask, &row, &mut sums, u);
         });
         unroll!(u < M::ROWS => {
             let done = row + u as i32 - half;

@@ -28,6 +28,7 @@ mod pixel;
 mod place;
 pub mod taps;
 pub mod tiled;
+pub mod unrolled;
 
 pub use pixel::{Pixel, width};
 

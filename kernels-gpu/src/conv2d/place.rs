@@ -6,10 +6,11 @@ use super::{Frame, Pixel};
 use crate::filter::{CLAMP, ZERO, near_source};
 use crate::number::Number;
 use crate::unroll::unroll;
+use cuda_std::misc::opaque;
 use cuda_std::thread;
 
-/// Maximum number of vectors of a window, which have two elements at least.
-const VECTORS: usize = WINDOW / 2;
+/// Maximum number of vectors of a window, or of single elements.
+pub const VECTORS: usize = WINDOW;
 
 /// Whether the vectors of all rows in flight are loaded without a branch at each row. It takes registers, so that it
 /// pays where there are enough, or where values are converted, which would otherwise wait for each row's load. (H200,
@@ -68,6 +69,12 @@ impl<const C: usize> Place<C> {
             false => Loads::Border,
         };
         place
+    }
+
+    /// A place whose elements are loaded one by one, any of which may be outside the image.
+    #[inline(always)]
+    pub fn at_border(frame: Frame, first: u32) -> Self {
+        Self { frame, first, channel: 0, loads: Loads::Border }
     }
 
     /// Elements from one to the next of the thread's.
@@ -213,9 +220,12 @@ impl<const C: usize> Place<C> {
     ) -> [P::Loaded<W>; VECTORS] {
         let (frame, reach, half) = (self.frame, reach(K, W, C), K / 2 * C);
         let mut window = [P::zeros::<W>(); VECTORS];
+        // For single elements 0, which LLVM doesn't know: it would compute all columns before the first row, and keep
+        // them in registers.
+        let unknown = if W == 1 { (opaque(start as u64) - start as u64) as u32 } else { 0 };
         unroll!(j < (K - 1) * C + W => {
             // Counted from the first pixel under a mask, which may be outside the image.
-            let at = self.first + j as u32;
+            let at = self.first + unknown + j as u32;
             let (column, channel) = ((at / C as u32) as i32 - (K / 2) as i32, at % C as u32);
             if let Some(column) = near_source(column, frame.columns, frame.border) {
                 let at = start + (column * C as u32 + channel) as usize * self.step();
@@ -227,30 +237,17 @@ impl<const C: usize> Place<C> {
         window
     }
 
-    /// The values of a window.
+    /// The values of the window of a row, which counts as 0 outside the image.
     #[inline(always)]
     pub fn values<P: Pixel, const K: usize, const W: usize>(
         &self,
         window: &[P::Loaded<W>; VECTORS],
         outside: bool,
     ) -> [P::Tap; WINDOW] {
-        let reach = reach(K, W, C);
-        let mut values = [P::Tap::ZERO; WINDOW];
         if outside {
-            return values;
+            return [P::Tap::ZERO; WINDOW];
         }
-        let mut k = 0;
-        while k < WINDOW / W {
-            if k * W < 2 * reach + W {
-                let vector = P::values::<W>(window[k]);
-                let mut w = 0;
-                while w < W {
-                    values[k * W + w] = vector[w];
-                    w += 1;
-                }
-            }
-            k += 1;
-        }
+        let mut values = values::<P, K, W, C>(window);
         if const { has_edges(K, W, C) } && matches!(self.loads, Loads::Left | Loads::Right) {
             self.continue_row::<P, K, W>(&mut values);
         }
@@ -312,4 +309,25 @@ impl<const C: usize> Place<C> {
             w += 1;
         }
     }
+}
+
+/// The values of a window.
+#[inline(always)]
+pub fn values<P: Pixel, const K: usize, const W: usize, const C: usize>(
+    window: &[P::Loaded<W>; VECTORS],
+) -> [P::Tap; WINDOW] {
+    let mut values = [P::Tap::ZERO; WINDOW];
+    let mut k = 0;
+    while k < WINDOW / W {
+        if k * W < 2 * reach(K, W, C) + W {
+            let vector = P::values::<W>(window[k]);
+            let mut w = 0;
+            while w < W {
+                values[k * W + w] = vector[w];
+                w += 1;
+            }
+        }
+        k += 1;
+    }
+    values
 }

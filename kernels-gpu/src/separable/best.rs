@@ -5,7 +5,8 @@
 //! many rows are loaded at once as there are registers for. [`tiled`](super::tiled) is the kernel for other sizes.
 
 use crate::conv2d::march::{self, march};
-use crate::conv2d::taps::{GROUPS, Taps, WINDOW, reach};
+use crate::conv2d::taps::{Taps, WINDOW, reach};
+use crate::conv2d::unrolled::{Strip, strips};
 use crate::conv2d::{Frame, Pixel};
 use crate::filter::Sample;
 use crate::number::F16;
@@ -117,6 +118,79 @@ pub unsafe fn separable_best_channels<P: Pixel, const K: usize, const C: usize>(
     unsafe { march::<P, _, K, C>(input, &Outer(mask), frame, strip, output) }
 }
 
+/// Convolves an image as [`separable_best()`] does, in strips of a [constant number of rows](unrolled_rows).
+///
+/// # Safety
+/// `input` and `output` are images of the frame, whose rows all start on boundaries for vectors, and do not overlap;
+/// its mask is K x K. The grid and its blocks are those of [`strips`].
+#[kernel(for P in [f32], for K in [3, 5, 7, 9, 13, 17],
+    max_registers(registers_of_strips(K, 1)))]
+pub unsafe fn separable_best_strips<P: Pixel, const K: usize>(
+    input: &[<P as Pixel>::Bits],
+    mask: [[<P as Pixel>::Tap; K]; 2],
+    frame: Frame,
+    output: *mut <P as Pixel>::Bits,
+) {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { strips::<P, _, K, 1>(input, &Outer(mask), frame, output) }
+}
+
+/// Convolves an image as [`separable_best_channels()`] does, in strips of a [constant number of rows](unrolled_rows).
+///
+/// # Safety
+/// The requirements are those of [`separable_best_strips()`].
+#[kernel(for P in [f32], for K in [3, 5, 7], for C in [3, 4],
+    max_registers(registers_of_strips(K, C)))]
+pub unsafe fn separable_best_strips_channels<P: Pixel, const K: usize, const C: usize>(
+    input: &[<P as Pixel>::Bits],
+    mask: [[<P as Pixel>::Tap; K]; 2],
+    frame: Frame,
+    output: *mut <P as Pixel>::Bits,
+) {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { strips::<P, _, K, C>(input, &Outer(mask), frame, output) }
+}
+
+/// Rows of a strip of [`separable_best_strips()`], and how many a thread loads before it uses the first.
+const fn strip(mask: usize, channels: usize) -> (usize, usize) {
+    match (mask, channels) {
+        (3, 1) => (6, 6),
+        (3, _) => (4, 3),
+        (5, 1) => (8, 4),
+        (5, _) => (8, 3),
+        (7, 1) => (8, 4),
+        (7, _) => (8, 2),
+        (9, _) => (10, 3),
+        (13, _) => (14, 2),
+        _ => (12, 1),
+    }
+}
+
+/// Rows of the strips for this many taps and channels whose rows are unrolled, if there is a kernel for them.
+pub const fn unrolled_rows(mask: u32, channels: u32, bytes: usize) -> Option<u32> {
+    let exists = match (mask, channels) {
+        (3 | 5 | 7, 3 | 4) | (3 | 5 | 7 | 9 | 13 | 17, 1) => bytes == 4,
+        _ => false,
+    };
+    if exists { Some(strip(mask as usize, channels as usize).0 as u32) } else { None }
+}
+
+/// Registers of a thread of these kernels.
+pub const fn registers_of_strips(mask: usize, channels: usize) -> u32 {
+    match (mask, channels) {
+        (3, 1) => 64,
+        (3, _) => 72,
+        (17, _) => 144,
+        (_, 1) => 128,
+        _ => 96,
+    }
+}
+
+impl<T: Sample, const K: usize, const W: usize, const C: usize> Strip<T, K, W, C> for Outer<T, K> {
+    const ROWS: usize = strip(K, C).0;
+    const AHEAD: usize = strip(K, C).1;
+}
+
 /// The taps of a column and of a row.
 struct Outer<T, const K: usize>([[T; K]; 2]);
 
@@ -129,12 +203,16 @@ impl<T: Sample, const K: usize, const W: usize, const C: usize> Taps<T, K, W, C>
         _ => 1,
     };
 
+    type Row = [T; W];
+
     #[inline(always)]
-    fn add(&self, window: &[T; WINDOW], sums: &mut [[T; W]; GROUPS], u: usize) {
-        let across = row_sums::<T, K, W, C>(window, &self.0[1]);
-        unroll!(i < K => {
-            add_times::<T, W>(&mut sums[u + K - 1 - i], &across, self.0[0][i]);
-        });
+    fn row(&self, window: [T; WINDOW]) -> [T; W] {
+        row_sums::<T, K, W, C>(&window, &self.0[1])
+    }
+
+    #[inline(always)]
+    fn add(&self, across: &[T; W], i: usize, sums: &mut [T; W]) {
+        add_times::<T, W>(sums, across, self.0[0][i]);
     }
 }
 

@@ -18,7 +18,8 @@
 //!   mask reaches further than one.
 
 use super::march::{self, march};
-use super::taps::{GROUPS, Taps, WINDOW, reach};
+use super::taps::{Taps, WINDOW, reach};
+use super::unrolled::{Strip, strips};
 use super::{Frame, MAX_MASK, Pixel};
 use crate::filter::Sample;
 use crate::number::F16;
@@ -104,6 +105,45 @@ const fn rows_in_flight(mask: usize, width: usize, channels: usize) -> usize {
     }
 }
 
+/// Rows of a strip of [`conv2d_best_strips()`], and how many a thread loads before it uses the first.
+const fn strip(mask: usize, channels: usize, bytes: usize) -> (usize, usize) {
+    match (mask, channels) {
+        (3, 1) => (6, 6),
+        (3, 3) if bytes == 4 => (4, 2),
+        (3, _) => (4, 3),
+        (5, 1) => (8, 4),
+        (5, _) => (8, 3),
+        (7, _) => (8, 2),
+        (9, _) => (6, 2),
+        (13, _) => (3, 1),
+        _ if bytes == 8 => (3, 1),
+        _ => (2, 1),
+    }
+}
+
+/// Rows of the strips for this mask and number of channels whose rows are unrolled, if there is a kernel for them.
+pub const fn unrolled_rows(mask: u32, channels: u32, bytes: usize) -> Option<u32> {
+    let exists = match (mask, channels) {
+        (3, 1 | 3) | (5 | 7, 1) => true,
+        (3 | 5, 2..=MAX_CHANNELS) | (9 | 13 | 17, 1) => bytes >= 4,
+        _ => false,
+    };
+    if exists { Some(strip(mask as usize, channels as usize, bytes).0 as u32) } else { None }
+}
+
+/// Registers of a thread of these kernels.
+pub const fn registers_of_strips(mask: usize, channels: usize, bytes: usize) -> u32 {
+    match (bytes, mask, channels) {
+        (8, 3 | 5, _) => 96,
+        (8, 7, _) => 128,
+        (8, 9, _) => 168,
+        (8, ..) => 200,
+        (4, 3, 3) => 88,
+        (4, 5 | 7, 1) | (4, _, 2 | 3) => 72,
+        _ => 64,
+    }
+}
+
 const _: () = {
     let mut k = 0;
     while k < SIZES.len() {
@@ -150,18 +190,95 @@ pub unsafe fn conv2d_best_channels<P: Pixel, const K: usize, const C: usize>(
     unsafe { march::<P, _, K, C>(input, &Whole(mask), frame, strip, output) }
 }
 
+/// Convolves an image as [`conv2d_best()`] does, in strips of a [constant number of rows](unrolled_rows).
+///
+/// # Safety
+/// `input` and `output` are images of the frame, whose rows all start on boundaries for vectors, and do not overlap;
+/// its mask is K x K. The grid and its blocks are those of [`strips`].
+#[kernel(for P in [f32, f64], for K in [3, 5, 7, 9, 13, 17],
+    max_registers(registers_of_strips(K, 1, size_of::<<P as Pixel>::Bits>())))]
+pub unsafe fn conv2d_best_strips<P: Pixel, const K: usize>(
+    input: &[<P as Pixel>::Bits],
+    mask: [[<P as Pixel>::Tap; K]; K],
+    frame: Frame,
+    output: *mut <P as Pixel>::Bits,
+) {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { strips::<P, _, K, 1>(input, &Whole(mask), frame, output) }
+}
+
+/// Convolves an image as [`conv2d_best_channels()`] does, in strips of a [constant number of rows](unrolled_rows).
+///
+/// # Safety
+/// The requirements are those of [`conv2d_best_strips()`].
+#[kernel(for P in [f32, f64], for K in [3, 5], for C in [2, 3, 4],
+    max_registers(registers_of_strips(K, C, size_of::<<P as Pixel>::Bits>())))]
+pub unsafe fn conv2d_best_strips_channels<P: Pixel, const K: usize, const C: usize>(
+    input: &[<P as Pixel>::Bits],
+    mask: [[<P as Pixel>::Tap; K]; K],
+    frame: Frame,
+    output: *mut <P as Pixel>::Bits,
+) {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { strips::<P, _, K, C>(input, &Whole(mask), frame, output) }
+}
+
+/// What [`conv2d_best_strips()`] does, for narrow elements. (For larger masks, conversions make the code too long: H200,
+/// 8192 x 8192 of f16, us by [`conv2d_best()`] and by strips, 7 x 7 223 and 139, 9 x 9 347 and 280 but 1024 x 1024 16
+/// and 52, 13 x 13 686 and 882.)
+///
+/// # Safety
+/// The requirements are those of [`conv2d_best_strips()`].
+#[kernel(for P in [u8, F16], for K in [3, 5, 7],
+    max_registers(registers_of_strips(K, 1, size_of::<<P as Pixel>::Bits>())))]
+pub unsafe fn conv2d_best_strips_narrow<P: Pixel, const K: usize>(
+    input: &[<P as Pixel>::Bits],
+    mask: [[<P as Pixel>::Tap; K]; K],
+    frame: Frame,
+    output: *mut <P as Pixel>::Bits,
+) {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { strips::<P, _, K, 1>(input, &Whole(mask), frame, output) }
+}
+
+/// What [`conv2d_best_strips_channels()`] does, for narrow elements of three channels. (f16 of 4096 x 4096, us without
+/// and with it: three by 3 x 3 83 and 54, by 5 x 5 153 and 158, four by 3 x 3 113 and 139.)
+///
+/// # Safety
+/// The requirements are those of [`conv2d_best_strips()`].
+#[kernel(for P in [u8, F16], for K in [3], for C in [3],
+    max_registers(registers_of_strips(K, C, size_of::<<P as Pixel>::Bits>())))]
+pub unsafe fn conv2d_best_strips_narrow_channels<P: Pixel, const K: usize, const C: usize>(
+    input: &[<P as Pixel>::Bits],
+    mask: [[<P as Pixel>::Tap; K]; K],
+    frame: Frame,
+    output: *mut <P as Pixel>::Bits,
+) {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { strips::<P, _, K, C>(input, &Whole(mask), frame, output) }
+}
+
 /// The taps of a mask, by rows.
 struct Whole<T, const K: usize>([[T; K]; K]);
 
 impl<T: Sample, const K: usize, const W: usize, const C: usize> Taps<T, K, W, C> for Whole<T, K> {
     const ROWS: usize = rows_in_flight(K, W, C);
+    type Row = [T; WINDOW];
 
     #[inline(always)]
-    fn add(&self, window: &[T; WINDOW], sums: &mut [[T; W]; GROUPS], u: usize) {
-        unroll!(i < K => {
-            add_row::<T, K, W, C>(&mut sums[u + K - 1 - i], window, &self.0[i]);
-        });
+    fn row(&self, window: [T; WINDOW]) -> [T; WINDOW] {
+        window
     }
+
+    #[inline(always)]
+    fn add(&self, window: &[T; WINDOW], i: usize, sums: &mut [T; W]) {
+        add_row::<T, K, W, C>(sums, window, &self.0[i]);
+    }
+}
+
+impl<T: Sample, const K: usize, const W: usize, const C: usize> Strip<T, K, W, C> for Whole<T, K> {
+    const ROWS: usize = strip(K, C, size_of::<T>()).0;
+    const AHEAD: usize = strip(K, C, size_of::<T>()).1;
 }
 
 /// Adds the products of one row of the mask and one row of the image.

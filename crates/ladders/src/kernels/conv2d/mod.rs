@@ -169,6 +169,10 @@ fn cases() -> Vec<Case> {
         case(&[20, 72], "5", "zero"),
         case(&[18, 64, 3], "3", "mirror"),
         case(&[17, 32, 2], "3", "zero"),
+        // As many rows as make unrolled strips enough for the simulator's device.
+        case(&[158, 24], "3", "mirror"),
+        case(&[210, 40], "5", "zero"),
+        case(&[158, 16, 3], "3", "clamp"),
     ]
 }
 

@@ -175,15 +175,17 @@ fn launch_channels<'a, T: Real>(of: &Operands<'a, T>) -> Launch<'a> {
 /// The entries of the library's kernels, but for that of the variant `channels`: those of masks with a kernel of their
 /// own, and that of all others.
 pub(super) fn library<T: Pixel>() -> Vec<Entry> {
-    let entry = |(size, channels): (u32, u32)| {
+    let entries = |(size, channels): (u32, u32)| {
         let taps = vec![T::Tap::ZERO; (size * size) as usize];
         let frame = images::square(size, channels);
         let operands = library::Operands { input: Slice::nothing(), mask: Slice::nothing(), taps: &taps, frame };
-        Entry::from(library::call::<T>(operands, 1, PtrMut::nothing()))
+        let unrolled = library::unrolled_call::<T>(&operands, PtrMut::nothing());
+        let march = library::call::<T>(operands, 1, PtrMut::nothing());
+        [Some(march), unrolled].into_iter().flatten().map(Entry::from).collect::<Vec<_>>()
     };
     let together = best::SIZES_OF_CHANNELS.iter().flat_map(|&size| [(size, 2), (size, 3), (size, 4)]);
     let alone = best::SIZES.iter().map(|&size| (size, 1));
-    alone.chain(together).chain([(2, 1)]).map(entry).collect()
+    alone.chain(together).chain([(2, 1)]).flat_map(entries).collect()
 }
 
 /// Converts a mask to the array that kernels take by value.
