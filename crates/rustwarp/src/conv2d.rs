@@ -7,7 +7,8 @@
 //! - *Error bound*: `(R * C + 1) * epsilon * sum of |in * mask|`, and the rounding to `u8` or `f16`.
 //! - *Determinism*: the same bits on every run on every device.
 //! - *Choice*: square masks of 3, 5, 7, 9, 13 and 17 have kernels of their own; those of 3 and 5 filter two to four
-//!   channels together. Pictures of three or four channels and other masks of at most 5 x 5 have a thread per pixel.
+//!   channels together. They are fastest where picture and output start on 16 bytes and rows are whole vectors of 16
+//!   bytes (of `u8` 4, and 8 for masks of 3 and 5). Pictures of three or four channels and other masks of at most 5 x 5 have a thread per pixel.
 //! - *Source*: rows that march down the picture with their window in registers. The kernels are
 //!   `kernels_gpu::conv2d::best`.
 
@@ -17,10 +18,10 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::filter::{Border, MAX_AXIS};
 use crate::launch::{Launch, Tuning};
-use crate::pixel::{Bits, bits, bits_mut, require_block, shape, strips, unrolled_strips};
+use crate::pixel::{Bits, Input, Output, bits, bits_mut, require_block, shape, strips, unrolled_strips};
 use crate::ptx::library;
 use cuda_std::launch::{Call, PtrMut, Slice};
-use kernels_gpu::conv2d::{ROWS, TILE, best, channels, march};
+use kernels_gpu::conv2d::{Pixel as Kind, ROWS, TILE, best, channels, march};
 
 /// The types of the elements of pictures.
 pub use crate::pixel::Pixel;
@@ -295,29 +296,48 @@ pub fn call<'a, T: Pixel>(of: Operands<'a, T>, strip: u32, output: PtrMut<'a, Bi
 /// ladders, which list its entry, and for tests.
 #[doc(hidden)]
 pub fn unrolled_call<'a, T: Pixel>(of: &Operands<'a, T>, output: PtrMut<'a, Bits<T>>) -> Option<Call<'a>> {
-    use best::{
-        conv2d_best_strips, conv2d_best_strips_channels, conv2d_best_strips_narrow, conv2d_best_strips_narrow_channels,
-    };
-    let Operands { input, taps, frame, .. } = *of;
-    let bytes = size_of::<T>();
-    best::unrolled_rows(frame.mask_rows, frame.channels, bytes)?;
+    (T::UNROLLED.whole)(of.input, of.taps, of.frame, output)
+}
+
+/// That kernel for elements that are filtered as they are.
+pub(crate) fn unrolled_wide<'a, P: Kind>(
+    input: Input<'a, P>,
+    taps: &[P::Tap],
+    frame: Frame,
+    output: Output<'a, P>,
+) -> Option<Call<'a>> {
+    use best::{conv2d_best_strips, conv2d_best_strips_channels};
     Some(match (frame.mask_rows, frame.channels) {
-        (3, 1) if bytes < 4 => conv2d_best_strips_narrow::<T::Kind, 3>(input, square(taps), frame, output),
-        (5, 1) if bytes < 4 => conv2d_best_strips_narrow::<T::Kind, 5>(input, square(taps), frame, output),
-        (7, 1) if bytes < 4 => conv2d_best_strips_narrow::<T::Kind, 7>(input, square(taps), frame, output),
-        (3, _) if bytes < 4 => conv2d_best_strips_narrow_channels::<T::Kind, 3, 3>(input, square(taps), frame, output),
-        (3, 1) => conv2d_best_strips::<T::Kind, 3>(input, square(taps), frame, output),
-        (3, 2) => conv2d_best_strips_channels::<T::Kind, 3, 2>(input, square(taps), frame, output),
-        (3, 3) => conv2d_best_strips_channels::<T::Kind, 3, 3>(input, square(taps), frame, output),
-        (3, _) => conv2d_best_strips_channels::<T::Kind, 3, 4>(input, square(taps), frame, output),
-        (5, 1) => conv2d_best_strips::<T::Kind, 5>(input, square(taps), frame, output),
-        (5, 2) => conv2d_best_strips_channels::<T::Kind, 5, 2>(input, square(taps), frame, output),
-        (5, 3) => conv2d_best_strips_channels::<T::Kind, 5, 3>(input, square(taps), frame, output),
-        (5, _) => conv2d_best_strips_channels::<T::Kind, 5, 4>(input, square(taps), frame, output),
-        (7, _) => conv2d_best_strips::<T::Kind, 7>(input, square(taps), frame, output),
-        (9, _) => conv2d_best_strips::<T::Kind, 9>(input, square(taps), frame, output),
-        (13, _) => conv2d_best_strips::<T::Kind, 13>(input, square(taps), frame, output),
-        _ => conv2d_best_strips::<T::Kind, 17>(input, square(taps), frame, output),
+        (3, 1) => conv2d_best_strips::<P, 3>(input, square(taps), frame, output),
+        (3, 2) => conv2d_best_strips_channels::<P, 3, 2>(input, square(taps), frame, output),
+        (3, 3) => conv2d_best_strips_channels::<P, 3, 3>(input, square(taps), frame, output),
+        (3, 4) => conv2d_best_strips_channels::<P, 3, 4>(input, square(taps), frame, output),
+        (5, 1) => conv2d_best_strips::<P, 5>(input, square(taps), frame, output),
+        (5, 2) => conv2d_best_strips_channels::<P, 5, 2>(input, square(taps), frame, output),
+        (5, 3) => conv2d_best_strips_channels::<P, 5, 3>(input, square(taps), frame, output),
+        (5, 4) => conv2d_best_strips_channels::<P, 5, 4>(input, square(taps), frame, output),
+        (7, 1) => conv2d_best_strips::<P, 7>(input, square(taps), frame, output),
+        (9, 1) => conv2d_best_strips::<P, 9>(input, square(taps), frame, output),
+        (13, 1) => conv2d_best_strips::<P, 13>(input, square(taps), frame, output),
+        (17, 1) => conv2d_best_strips::<P, 17>(input, square(taps), frame, output),
+        _ => return None,
+    })
+}
+
+/// That kernel for narrow elements.
+pub(crate) fn unrolled_narrow<'a, P: Kind>(
+    input: Input<'a, P>,
+    taps: &[P::Tap],
+    frame: Frame,
+    output: Output<'a, P>,
+) -> Option<Call<'a>> {
+    use best::{conv2d_best_strips_narrow, conv2d_best_strips_narrow_channels};
+    Some(match (frame.mask_rows, frame.channels) {
+        (3, 1) => conv2d_best_strips_narrow::<P, 3>(input, square(taps), frame, output),
+        (5, 1) => conv2d_best_strips_narrow::<P, 5>(input, square(taps), frame, output),
+        (7, 1) => conv2d_best_strips_narrow::<P, 7>(input, square(taps), frame, output),
+        (3, 3) => conv2d_best_strips_narrow_channels::<P, 3, 3>(input, square(taps), frame, output),
+        _ => return None,
     })
 }
 

@@ -1,12 +1,15 @@
 //! The elements of pictures, and launches that march down a picture, which all convolutions of pictures share.
 
 use crate::backend::{DeviceInfo, Handle, Shape, View};
+use crate::conv2d::{unrolled_narrow, unrolled_wide};
 use crate::element::{Element, Scalar, require_layout};
 use crate::error::{Error, Result};
 use crate::launch::Tuning;
-use cuda_std::launch::{PtrMut, Slice};
-use kernels_gpu::conv2d::{Frame, march, unrolled, width};
+use crate::separable::unrolled_outer;
+use cuda_std::launch::{Call, PtrMut, Slice};
+use kernels_gpu::conv2d::{Frame, Pixel as Kind, march, unrolled, width};
 use kernels_gpu::filter::Sample;
+use kernels_gpu::number::F16;
 
 /// An element of a picture: `f32`, `f64`, `u8` or `half::f16`.
 ///
@@ -18,21 +21,52 @@ pub trait Pixel: Scalar {
 
     /// The type's name among the kernels.
     #[doc(hidden)]
-    type Kind: kernels_gpu::conv2d::Pixel<Tap = Self::Tap>;
+    type Kind: Kind<Tap = Self::Tap>;
+
+    /// The kernels that filter strips whose rows are unrolled, which not all masks of all types have.
+    #[doc(hidden)]
+    const UNROLLED: Unrolled<Self::Kind>;
+}
+
+/// Makes the call of the kernel for a frame's mask, if there is one.
+type ByMask<P> = for<'a> fn(Input<'a, P>, &[<P as Kind>::Tap], Frame, Output<'a, P>) -> Option<Call<'a>>;
+
+/// Makes the call of the kernel for a frame's column and row, if there is one.
+type ByOuter<P> = for<'a> fn(Input<'a, P>, [&[<P as Kind>::Tap]; 2], Frame, Output<'a, P>) -> Option<Call<'a>>;
+
+/// A picture of these elements as kernels take it.
+pub(crate) type Input<'a, P> = Slice<'a, <P as Kind>::Bits>;
+
+/// The memory of one as they write it.
+pub(crate) type Output<'a, P> = PtrMut<'a, <P as Kind>::Bits>;
+
+/// Kernels for strips whose rows are unrolled.
+#[doc(hidden)]
+pub struct Unrolled<P: Kind> {
+    /// By a mask.
+    pub(crate) whole: ByMask<P>,
+    /// By the product of a column and a row.
+    pub(crate) outer: ByOuter<P>,
 }
 
 macro_rules! pixels {
-    ($($t:ty: $kind:ty, $tap:ty;)*) => { $(
+    ($($t:ty: $kind:ty, $tap:ty, $whole:expr, $outer:expr;)*) => { $(
         impl Pixel for $t {
             type Tap = $tap;
             type Kind = $kind;
+            const UNROLLED: Unrolled<$kind> = Unrolled { whole: $whole, outer: $outer };
         }
     )* };
 }
-pixels! { f32: f32, f32; f64: f64, f64; u8: u8, f32; half::f16: kernels_gpu::number::F16, f32; }
+pixels! {
+    f32: f32, f32, unrolled_wide::<f32>, unrolled_outer;
+    f64: f64, f64, unrolled_wide::<f64>, |_, _, _, _| None;
+    u8: u8, f32, unrolled_narrow::<u8>, |_, _, _, _| None;
+    half::f16: F16, f32, unrolled_narrow::<F16>, |_, _, _, _| None;
+}
 
 /// An element as the kernels take it.
-pub(crate) type Bits<T> = <<T as Pixel>::Kind as kernels_gpu::conv2d::Pixel>::Bits;
+pub(crate) type Bits<T> = <<T as Pixel>::Kind as Kind>::Bits;
 
 /// A picture of `n` elements as the kernels take it.
 pub(crate) fn bits<'a, T: Pixel, H: Handle>(picture: &View<'a, T, H>, n: usize) -> Slice<'a, Bits<T>> {

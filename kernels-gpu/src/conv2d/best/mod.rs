@@ -16,6 +16,9 @@
 //!   image in registers. Where all blocks run at once, the launch takes as long as its slowest block: when edges
 //!   loaded single elements, they were the slowest. That is still done where rows don't start on a vector, and where a
 //!   mask reaches further than one.
+//! - Where rows start on vectors and the picture is large enough, [`conv2d_best_strips()`] filters strips of a few rows
+//!   whose loop is unrolled: no sums move, and no test is left but for the border, which has blocks of its own: see
+//!   [`unrolled`](super::unrolled).
 
 use super::march::{self, march};
 use super::taps::{Taps, WINDOW, reach};
@@ -105,12 +108,17 @@ const fn rows_in_flight(mask: usize, width: usize, channels: usize) -> usize {
     }
 }
 
-/// Rows of a strip of [`conv2d_best_strips()`], and how many a thread loads before it uses the first.
+/// Rows of a strip of [`conv2d_best_strips()`], for taps of this many bytes, and how many a thread loads before it uses
+/// the first. Longer strips load
+/// fewer rows twice, and have more code: from 9 x 9 on that decides. (H200, f32 of 8192 x 8192, us: 5 x 5 by strips of 7,
+/// 8 and 10 rows 137, 138 and 140; 7 x 7 of 6, 8 and 10 169, 154 and 153; 9 x 9 of 6 and 8 211 and 218; 13 x 13 of 2, 3, 4 and 6
+/// 461, 433, 443 and 485; 17 x 17 of 2 and 3 767 and 804.)
 const fn strip(mask: usize, channels: usize, bytes: usize) -> (usize, usize) {
     match (mask, channels) {
         (3, 1) => (6, 6),
-        (3, 3) if bytes == 4 => (4, 2),
+        (3, 3) if bytes < 8 => (4, 2),
         (3, _) => (4, 3),
+        (5, 1) if bytes < 8 => (7, 4),
         (5, 1) => (8, 4),
         (5, _) => (8, 3),
         (7, _) => (8, 2),
@@ -128,10 +136,13 @@ pub const fn unrolled_rows(mask: u32, channels: u32, bytes: usize) -> Option<u32
         (3 | 5, 2..=MAX_CHANNELS) | (9 | 13 | 17, 1) => bytes >= 4,
         _ => false,
     };
-    if exists { Some(strip(mask as usize, channels as usize, bytes).0 as u32) } else { None }
+    // Taps have four bytes at least.
+    let taps = if bytes < 4 { 4 } else { bytes };
+    if exists { Some(strip(mask as usize, channels as usize, taps).0 as u32) } else { None }
 }
 
-/// Registers of a thread of these kernels.
+/// Registers of a thread of these kernels: the fewest with which no architecture spills any, but for f64 by 3 x 3 and 5
+/// x 5, where more rows are in flight. (H200, f64 of 8192 x 4096 by 9 x 9: 220 us; 203 with 128, which later ones spill.)
 pub const fn registers_of_strips(mask: usize, channels: usize, bytes: usize) -> u32 {
     match (bytes, mask, channels) {
         (8, 3 | 5, _) => 96,
@@ -139,7 +150,7 @@ pub const fn registers_of_strips(mask: usize, channels: usize, bytes: usize) -> 
         (8, 9, _) => 168,
         (8, ..) => 200,
         (4, 3, 3) => 88,
-        (4, 5 | 7, 1) | (4, _, 2 | 3) => 72,
+        (4, 5 | 7 | 17, 1) | (4, _, 2 | 3) => 72,
         _ => 64,
     }
 }
