@@ -109,10 +109,9 @@ const fn rows_in_flight(mask: usize, width: usize, channels: usize) -> usize {
 }
 
 /// Rows of a strip of [`conv2d_best_strips()`], for taps of this many bytes, and how many a thread loads before it uses
-/// the first. Longer strips load
-/// fewer rows twice, and have more code: from 9 x 9 on that decides. (H200, f32 of 8192 x 8192, us: 5 x 5 by strips of 7,
-/// 8 and 10 rows 137, 138 and 140; 7 x 7 of 6, 8 and 10 169, 154 and 153; 9 x 9 of 6 and 8 211 and 218; 13 x 13 of 2, 3, 4 and 6
-/// 461, 433, 443 and 485; 17 x 17 of 2 and 3 767 and 804.)
+/// the first. Longer strips load fewer rows twice, and have more code: from 9 x 9 on that decides. (H200, f32 of 8192 x
+/// 8192, us: 5 x 5 by strips of 7, 8 and 10 rows 137, 138 and 140; 7 x 7 of 6, 8 and 10 169, 154 and 153; 9 x 9 of 6 and
+/// 8 211 and 218; 13 x 13 of 2, 3, 4 and 6 461, 433, 443 and 485; 17 x 17 of 2 and 3 767 and 804.)
 const fn strip(mask: usize, channels: usize, bytes: usize) -> (usize, usize) {
     match (mask, channels) {
         (3, 1) => (6, 6),
