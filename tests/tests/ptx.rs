@@ -217,8 +217,8 @@ fn conv2d_best_is_multiply_adds_on_registers() {
     }
 }
 
-/// The rows of a strip are unrolled: each is loaded once, and no more is computed than its outputs need. The border adds
-/// what single elements take.
+/// The rows of a strip are unrolled: each is loaded once, and no more is computed than its outputs need. The border
+/// adds what single elements take.
 #[test]
 fn unrolled_strips_compute_nothing_twice() {
     use kernels_gpu::{conv2d, separable};

@@ -102,8 +102,8 @@ fn same_in_all_strips<T: Pixel + PartialEq + std::fmt::Debug>(
     require_no_finding(device, std::any::type_name::<T>());
 }
 
-/// What two calls write: one for strips of `rows` rows, which are unrolled, and one for a single strip that a thread has
-/// `together` channels of.
+/// What two calls write: one for strips of `rows` rows, which are unrolled, and one for a single strip that a thread
+/// has `together` channels of.
 fn filtered<'a, T: Pixel>(
     Bench { device, module }: &Bench,
     input: &[T],

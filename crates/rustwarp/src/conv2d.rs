@@ -8,7 +8,8 @@
 //! - *Determinism*: the same bits on every run on every device.
 //! - *Choice*: square masks of 3, 5, 7, 9, 13 and 17 have kernels of their own; those of 3 and 5 filter two to four
 //!   channels together. They are fastest where picture and output start on 16 bytes and rows are whole vectors of 16
-//!   bytes (of `u8` 4, and 8 for masks of 3 and 5). Pictures of three or four channels and other masks of at most 5 x 5 have a thread per pixel.
+//!   bytes (of `u8` 4, and 8 for masks of 3 and 5). Pictures of three or four channels and other masks of at most 5 x 5
+//!   have a thread per pixel.
 //! - *Source*: rows that march down the picture with their window in registers. The kernels are
 //!   `kernels_gpu::conv2d::best`.
 

@@ -44,8 +44,8 @@ pub const fn ends(mask: usize, width: usize, channels: usize) -> u32 {
     2 * reach(mask, width, channels) as u32
 }
 
-/// Blocks along a row, and along the other axis: those of the border, and one for each inner strip. Vectors have `width`
-/// elements, and a thread filters all channels of a pixel.
+/// Blocks along a row, and along the other axis: those of the border, and one for each inner strip. Vectors have
+/// `width` elements, and a thread filters all channels of a pixel.
 pub fn grid(frame: Frame, strip: u32, width: usize) -> [u64; 2] {
     let (pitch, mask) = (frame.columns * frame.channels, frame.mask_rows);
     let across = pitch.div_ceil(BLOCK * width as u32).into();

@@ -110,8 +110,8 @@ const fn rows_in_flight(mask: usize, width: usize, channels: usize) -> usize {
 
 /// Rows of a strip of [`conv2d_best_strips()`], for taps of this many bytes, and how many a thread loads before it uses
 /// the first. Longer strips load fewer rows twice, and have more code: from 9 x 9 on that decides. (H200, f32 of 8192 x
-/// 8192, us: 5 x 5 by strips of 7, 8 and 10 rows 137, 138 and 140; 7 x 7 of 6, 8 and 10 169, 154 and 153; 9 x 9 of 6 and
-/// 8 211 and 218; 13 x 13 of 2, 3, 4 and 6 461, 433, 443 and 485; 17 x 17 of 2 and 3 767 and 804.)
+/// 8192, us: 5 x 5 by strips of 7, 8 and 10 rows 137, 138 and 140; 7 x 7 of 6, 8 and 10 169, 154 and 153; 9 x 9 of 6
+/// and 8 211 and 218; 13 x 13 of 2, 3, 4 and 6 461, 433, 443 and 485; 17 x 17 of 2 and 3 767 and 804.)
 const fn strip(mask: usize, channels: usize, bytes: usize) -> (usize, usize) {
     match (mask, channels) {
         (3, 1) => (6, 6),
@@ -141,7 +141,8 @@ pub const fn unrolled_rows(mask: u32, channels: u32, bytes: usize) -> Option<u32
 }
 
 /// Registers of a thread of these kernels: the fewest with which no architecture spills any, but for f64 by 3 x 3 and 5
-/// x 5, where more rows are in flight. (H200, f64 of 8192 x 4096 by 9 x 9: 220 us; 203 with 128, which later ones spill.)
+/// x 5, where more rows are in flight. (H200, f64 of 8192 x 4096 by 9 x 9: 220 us; 203 with 128, which later ones
+/// spill.)
 pub const fn registers_of_strips(mask: usize, channels: usize, bytes: usize) -> u32 {
     match (bytes, mask, channels) {
         (8, 3 | 5, _) => 96,
@@ -233,9 +234,9 @@ pub unsafe fn conv2d_best_strips_channels<P: Pixel, const K: usize, const C: usi
     unsafe { strips::<P, _, K, C>(input, &Whole(mask), frame, output) }
 }
 
-/// What [`conv2d_best_strips()`] does, for narrow elements. (For larger masks, conversions make the code too long: H200,
-/// 8192 x 8192 of f16, us by [`conv2d_best()`] and by strips, 7 x 7 223 and 139, 9 x 9 347 and 280 but 1024 x 1024 16
-/// and 52, 13 x 13 686 and 882.)
+/// What [`conv2d_best_strips()`] does, for narrow elements. (For larger masks, conversions make the code too long:
+/// H200, 8192 x 8192 of f16, us by [`conv2d_best()`] and by strips, 7 x 7 223 and 139, 9 x 9 347 and 280 but 1024 x
+/// 1024 16 and 52, 13 x 13 686 and 882.)
 ///
 /// # Safety
 /// The requirements are those of [`conv2d_best_strips()`].
