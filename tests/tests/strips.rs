@@ -129,18 +129,18 @@ fn filtered<'a, T: Pixel>(
     outputs.map(|output| output.read(n).expect("the result"))
 }
 
-/// Pictures without an inner strip, with one, and with several and any number of rows below; rows of one block, which
-/// are nothing but their ends, and of two; every border.
-fn pictures(size: u32, channels: u32, strip: u32, width: usize) -> [Frame; 3] {
+/// Pictures without an inner strip, with one, and with several and any number of rows below; rows that are hardly more
+/// than their ends, and rows of two blocks; the last picture with every border.
+fn pictures(size: u32, channels: u32, strip: u32, width: usize) -> [Frame; 5] {
     let ends = unrolled::ends(size as usize, width, channels as usize);
     let ((top, _), half) = (unrolled::inner_strips(0, size, strip), size / 2);
     let least = ends.next_multiple_of(width as u32 * channels) / channels;
     let columns = [least, least + width as u32, (march::BLOCK + 3) * width as u32];
     let rows = [size.max(top + half), top + half + strip, top + half + 2 * strip + half];
     let borders = [Border::Zero, Border::Clamp, Border::Mirror];
-    [0, 1, 2].map(|i: usize| {
+    [(0, 0), (1, 1), (2, 0), (2, 1), (2, 2)].map(|(i, border): (usize, usize)| {
         let shape = [rows[i], columns[i].max(size.next_multiple_of(width as u32)), channels].map(|n| n as usize);
-        conv2d::frame(shape, [size as usize; 2], borders[i]).expect("a frame")
+        conv2d::frame(shape, [size as usize; 2], borders[border]).expect("a frame")
     })
 }
 
@@ -207,8 +207,9 @@ fn unrolled_strips_are_like_others<T: Pixel + PartialEq + std::fmt::Debug>(
 
 #[test]
 fn unrolled_strips_have_the_bits_of_others() {
-    unrolled_strips_are_like_others::<f32>(f32::INFINITY, |i| (i % 97) as f32 / 7.0, |i| (i % 5) as f32 - 1.7);
-    unrolled_strips_are_like_others::<f64>(f64::INFINITY, |i| (i % 89) as f64 / 3.0, |i| (i % 7) as f64 - 2.3);
+    // Taps are positive, so that no sum is NaN.
+    unrolled_strips_are_like_others::<f32>(f32::INFINITY, |i| (i % 97) as f32 / 7.0, |i| (i % 5) as f32 + 0.3);
+    unrolled_strips_are_like_others::<f64>(f64::INFINITY, |i| (i % 89) as f64 / 3.0, |i| (i % 7) as f64 + 0.7);
     unrolled_strips_are_like_others::<u8>(255, |i| (i * 31 % 251) as u8, |i| (i % 3) as f32 / 40.0);
     let half = half::f16::from_f32;
     unrolled_strips_are_like_others::<half::f16>(
@@ -216,6 +217,54 @@ fn unrolled_strips_have_the_bits_of_others() {
         |i| half((i % 61) as f32),
         |i| (i % 3 + 1) as f32,
     );
+}
+
+/// The sizes are those of the ladders' cases that are to be filtered by such strips on a device of 16 multiprocessors.
+#[test]
+fn plans_unroll_strips_of_pictures_that_start_on_vectors() {
+    let device = sim();
+    let check = |shape: [usize; 3], size: usize, strip: Option<u32>, outer: bool| {
+        let n: usize = shape.iter().product();
+        let frame = conv2d::frame(shape, [size; 2], Border::Mirror).expect("a frame");
+        let taps: Vec<f32> = (0..size * size).map(|i| (i % 5) as f32 - 1.7).collect();
+        let unrolled = unrolled::grid(frame, strip.expect("a kernel"), 4);
+        let mut results = Vec::new();
+        for [from, to] in [[0, 0], [4, 8], [1, 0], [0, 1], [2, 0], [0, 2]] {
+            let values: Vec<f32> = (0..from + n).map(|i| ((i + n - from) % n % 97) as f32 / 7.0).collect();
+            let input = device.upload(&values).expect("memory");
+            let mut output = device.uninit::<f32>(to + n).expect("memory");
+            let picture = input.view(from..).expect("the picture");
+            let grid = {
+                let result = output.view_mut(to..).expect("room");
+                let tuning = Tuning::default();
+                if outer {
+                    let plan =
+                        separable::Plan::<f32>::new(&device, frame, [&taps[..size], &taps[size..2 * size]], tuning);
+                    let plan = plan.expect("a plan");
+                    let grid = plan.prepare(picture, result.as_view()).expect("a launch").shape().grid;
+                    plan.launch(picture, result).expect("a launch");
+                    grid
+                } else {
+                    let plan = conv2d::Plan::<f32>::new(&device, frame, &taps, tuning).expect("a plan");
+                    let grid = plan.prepare(picture, result.as_view()).expect("a launch").shape().grid;
+                    plan.launch(picture, result).expect("a launch");
+                    grid
+                }
+            };
+            let on_vectors = from % 4 == 0 && to % 4 == 0;
+            let same = [u64::from(grid[0]), u64::from(grid[1])] == unrolled;
+            assert_eq!(same, on_vectors, "{shape:?} by {size}, from {from} to {to}: {grid:?}");
+            results.push(output.download().expect("the result").split_off(to));
+        }
+        assert!(results.iter().all(|result| *result == results[0]), "{shape:?} by {size}");
+    };
+    for (shape, size) in [([158, 24, 1], 3), ([210, 40, 1], 5), ([158, 16, 3], 3)] {
+        check(shape, size, best::unrolled_rows(size as u32, shape[2] as u32, 4), false);
+    }
+    for (shape, size) in [([158, 24, 1], 3), ([312, 40, 1], 17), ([105, 16, 3], 3)] {
+        check(shape, size, outer_best::unrolled_rows(size as u32, shape[2] as u32, 4), true);
+    }
+    require_no_finding(&device, "strips");
 }
 
 #[test]

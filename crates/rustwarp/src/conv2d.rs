@@ -7,9 +7,8 @@
 //! - *Error bound*: `(R * C + 1) * epsilon * sum of |in * mask|`, and the rounding to `u8` or `f16`.
 //! - *Determinism*: the same bits on every run on every device.
 //! - *Choice*: square masks of 3, 5, 7, 9, 13 and 17 have kernels of their own; those of 3 and 5 filter two to four
-//!   channels together. They are fastest where picture and output start on 16 bytes and rows are whole vectors of 16
-//!   bytes (of `u8` 4, and 8 for masks of 3 and 5). Pictures of three or four channels and other masks of at most 5 x 5
-//!   have a thread per pixel.
+//!   channels together. They are fastest where picture and output start on 16 bytes and rows are a multiple of 16 bytes
+//!   long. Pictures of three or four channels and other masks of at most 5 x 5 have a thread per pixel.
 //! - *Source*: rows that march down the picture with their window in registers. The kernels are
 //!   `kernels_gpu::conv2d::best`.
 
@@ -19,7 +18,9 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::filter::{Border, MAX_AXIS};
 use crate::launch::{Launch, Tuning};
-use crate::pixel::{Bits, Input, Output, bits, bits_mut, require_block, shape, strips, unrolled_strips};
+use crate::pixel::{
+    Bits, Input, Output, bits, bits_mut, require_block, shape, start_on_vectors, strips, unrolled_strips,
+};
 use crate::ptx::library;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::conv2d::{Pixel as Kind, ROWS, TILE, best, channels, march};
@@ -208,7 +209,7 @@ impl<T: Pixel, H: Handle> Plan<T, H> {
         let (input, mask) = (bits(&picture, n), self.mask.slice(self.taps.len()));
         let uses_output = output.writes();
         let operands = Operands { input, mask, taps: &self.taps, frame: self.frame };
-        let unrolled = self.unrolled.filter(|_| [picture.address(), output.address()].iter().all(|at| at % 16 == 0));
+        let unrolled = self.unrolled.filter(|_| start_on_vectors(&picture, &output));
         let unrolled = unrolled.and_then(|shape| Some((unrolled_call::<T>(&operands, bits_mut(&output))?, shape)));
         let march = || (call::<T>(operands, self.strip, bits_mut(&output)), self.shape);
         let (call, shape) = unrolled.unwrap_or_else(march);

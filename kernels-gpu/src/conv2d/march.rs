@@ -67,7 +67,7 @@ unsafe fn by_vectors<P: Pixel, M: Taps<P::Tap, K, W, C>, const K: usize, const W
 /// Filters the rows from the first to the end, by a thread with this place, which stores its part whole or by elements.
 ///
 /// # Safety
-/// The requirements are those of [`march()`]. No other thread has this part of these rows.
+/// The image is at least K x K, with the place and the rows inside it; no other thread has this part of these rows.
 #[inline(always)]
 pub unsafe fn down<P: Pixel, M: Taps<P::Tap, K, W, C>, const K: usize, const W: usize, const C: usize>(
     input: &[P::Bits],
@@ -78,7 +78,7 @@ pub unsafe fn down<P: Pixel, M: Taps<P::Tap, K, W, C>, const K: usize, const W: 
 ) {
     const {
         // The other widths are compiled, too, and never reached.
-        let used = W == width(size_of::<P::Bits>(), K);
+        let used = W == 1 || W == width(size_of::<P::Bits>(), K);
         assert!(!used || M::ROWS <= 4 && K - 1 + M::ROWS <= GROUPS && 2 * reach(K, W, C) + W <= WINDOW);
     }
     let (first, end, half) = (first as i32, end as i32, (K / 2) as i32);

@@ -2,10 +2,10 @@
 //! none moves, and every row is loaded a constant number of rows before it is used.
 //!
 //! The windows of most threads are inside the image, and those threads test nothing. The rest, the first and the last
-//! rows and the ends of all others, is the border: its elements have a thread each, which marches down from element to
-//! element and is slow. The blocks of these threads come first, so that others end after them. (H200, f32 of 8192 x
-//! 8192 by 5 x 5, us: 139; the warps at the ends march themselves 144; a branch at each row for the halo outside the
-//! image 142 to 382, by the registers. By 9 x 9: 215, 270 and 335 to 702. Without any border, 134 and 212.)
+//! rows and the ends of all others, is the border: each of its elements has a thread, which marches down and is slow.
+//! The blocks of these threads come first, so that others end after them. (H200, f32 of 8192 x 8192 by 5 x 5: 139 us;
+//! 144 if warps at the ends of rows march; 142 to 382, depending on registers, with a branch at each row for the halo
+//! outside the image. By 9 x 9: 215, 270 and 335 to 702. Without any border 134 and 212.)
 
 use super::march::{self, BLOCK};
 use super::place::{Place, VECTORS, values};
@@ -31,8 +31,8 @@ pub trait Strip<T: Sample, const K: usize, const W: usize, const C: usize>: Taps
     const AHEAD: usize;
 }
 
-/// Rows above the inner strips, and the number of inner strips of this many rows: those whose masks have no row outside
-/// the image.
+/// Rows above the inner strips, and the number of these strips of `strip` rows, whose masks have no row outside the
+/// image.
 pub const fn inner_strips(rows: u32, mask: u32, strip: u32) -> (u32, u32) {
     let top = (mask / 2).next_multiple_of(strip);
     (top, rows.saturating_sub(top + mask / 2) / strip)
@@ -55,12 +55,12 @@ pub fn grid(frame: Frame, strip: u32, width: usize) -> [u64; 2] {
     [across, border.div_ceil(u64::from(BLOCK) * across) + inner]
 }
 
-/// Filters an image by vectors of [`width`] elements, of pixels of which `C` channels are filtered together: 1, or all.
+/// Filters an image by vectors of [`width`] elements; a thread filters all `C` channels of a pixel.
 ///
 /// # Safety
 /// `input` and `output` are images of the frame, whose rows all start on boundaries for vectors, and do not overlap;
-/// its mask is K x K. The image has `K / 2` rows below those above its inner strips, and rows have [`ends`] at least.
-/// Blocks of [`BLOCK`] threads in this [`grid`].
+/// its mask is K x K, and its pixels have `C` channels. Below the rows above its inner strips there are `K / 2` more,
+/// and a row has [`ends`] elements or more. Blocks of [`BLOCK`] threads in this [`grid`].
 #[inline(always)]
 pub unsafe fn strips<P: Pixel, M, const K: usize, const C: usize>(
     input: &[P::Bits],

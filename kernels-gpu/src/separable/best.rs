@@ -124,8 +124,8 @@ pub unsafe fn separable_best_channels<P: Pixel, const K: usize, const C: usize>(
 /// Convolves an image as [`separable_best()`] does, in strips of a [constant number of rows](unrolled_rows).
 ///
 /// # Safety
-/// `input` and `output` are images of the frame, whose rows all start on boundaries for vectors, and do not overlap;
-/// its mask is K x K. The grid and its blocks are those of [`strips`].
+/// The requirements are those of [`strips`], for pictures of one channel: rows start on boundaries for vectors, and the
+/// grid has blocks for the border and for each inner strip.
 #[kernel(for P in [f32], for K in [3, 5, 7, 9, 13, 17],
     max_registers(registers_of_strips(K, 1)))]
 pub unsafe fn separable_best_strips<P: Pixel, const K: usize>(
@@ -141,7 +141,7 @@ pub unsafe fn separable_best_strips<P: Pixel, const K: usize>(
 /// Convolves an image as [`separable_best_channels()`] does, in strips of a [constant number of rows](unrolled_rows).
 ///
 /// # Safety
-/// The requirements are those of [`separable_best_strips()`].
+/// The requirements are those of [`strips`], for pictures of C channels.
 #[kernel(for P in [f32], for K in [3, 5, 7], for C in [3, 4],
     max_registers(registers_of_strips(K, C)))]
 pub unsafe fn separable_best_strips_channels<P: Pixel, const K: usize, const C: usize>(

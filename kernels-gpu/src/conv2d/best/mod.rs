@@ -141,8 +141,8 @@ pub const fn unrolled_rows(mask: u32, channels: u32, bytes: usize) -> Option<u32
 }
 
 /// Registers of a thread of these kernels: the fewest with which no architecture spills any, but for f64 by 3 x 3 and 5
-/// x 5, where more rows are in flight. (H200, f64 of 8192 x 4096 by 9 x 9: 220 us; 203 with 128, which later ones
-/// spill.)
+/// x 5, where more rows are in flight. (H200, f64 of 8192 x 4096 by 9 x 9: 220 us; 203 with 128, of which newer
+/// architectures spill some.)
 pub const fn registers_of_strips(mask: usize, channels: usize, bytes: usize) -> u32 {
     match (bytes, mask, channels) {
         (8, 3 | 5, _) => 96,
@@ -204,8 +204,8 @@ pub unsafe fn conv2d_best_channels<P: Pixel, const K: usize, const C: usize>(
 /// Convolves an image as [`conv2d_best()`] does, in strips of a [constant number of rows](unrolled_rows).
 ///
 /// # Safety
-/// `input` and `output` are images of the frame, whose rows all start on boundaries for vectors, and do not overlap;
-/// its mask is K x K. The grid and its blocks are those of [`strips`].
+/// The requirements are those of [`strips`], for pictures of one channel: rows start on boundaries for vectors, and the
+/// grid has blocks for the border and for each inner strip.
 #[kernel(for P in [f32, f64], for K in [3, 5, 7, 9, 13, 17],
     max_registers(registers_of_strips(K, 1, size_of::<<P as Pixel>::Bits>())))]
 pub unsafe fn conv2d_best_strips<P: Pixel, const K: usize>(
@@ -221,7 +221,7 @@ pub unsafe fn conv2d_best_strips<P: Pixel, const K: usize>(
 /// Convolves an image as [`conv2d_best_channels()`] does, in strips of a [constant number of rows](unrolled_rows).
 ///
 /// # Safety
-/// The requirements are those of [`conv2d_best_strips()`].
+/// The requirements are those of [`strips`], for pictures of C channels.
 #[kernel(for P in [f32, f64], for K in [3, 5], for C in [2, 3, 4],
     max_registers(registers_of_strips(K, C, size_of::<<P as Pixel>::Bits>())))]
 pub unsafe fn conv2d_best_strips_channels<P: Pixel, const K: usize, const C: usize>(
@@ -256,7 +256,7 @@ pub unsafe fn conv2d_best_strips_narrow<P: Pixel, const K: usize>(
 /// and with it: three by 3 x 3 83 and 54, by 5 x 5 153 and 158, four by 3 x 3 113 and 139.)
 ///
 /// # Safety
-/// The requirements are those of [`conv2d_best_strips()`].
+/// The requirements are those of [`strips`], for pictures of C channels.
 #[kernel(for P in [u8, F16], for K in [3], for C in [3],
     max_registers(registers_of_strips(K, C, size_of::<<P as Pixel>::Bits>())))]
 pub unsafe fn conv2d_best_strips_narrow_channels<P: Pixel, const K: usize, const C: usize>(
