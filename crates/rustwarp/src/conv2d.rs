@@ -18,12 +18,11 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::filter::{Border, MAX_AXIS};
 use crate::launch::{Launch, Tuning};
-use crate::pixel::{
-    Bits, Input, Output, bits, bits_mut, require_block, shape, start_on_vectors, strips, unrolled_strips,
-};
+use crate::pixel::{Bits, bits, bits_mut, require_block, shape, start_on_vectors, strips, unrolled_strips};
 use crate::ptx::library;
+use crate::unrolled::square;
 use cuda_std::launch::{Call, PtrMut, Slice};
-use kernels_gpu::conv2d::{Pixel as Kind, ROWS, TILE, best, channels, march};
+use kernels_gpu::conv2d::{ROWS, TILE, best, channels, march};
 
 /// The types of the elements of pictures.
 pub use crate::pixel::Pixel;
@@ -299,51 +298,4 @@ pub fn call<'a, T: Pixel>(of: Operands<'a, T>, strip: u32, output: PtrMut<'a, Bi
 #[doc(hidden)]
 pub fn unrolled_call<'a, T: Pixel>(of: &Operands<'a, T>, output: PtrMut<'a, Bits<T>>) -> Option<Call<'a>> {
     (T::UNROLLED.whole)(of.input, of.taps, of.frame, output)
-}
-
-/// That kernel for elements that are filtered as they are.
-pub(crate) fn unrolled_wide<'a, P: Kind>(
-    input: Input<'a, P>,
-    taps: &[P::Tap],
-    frame: Frame,
-    output: Output<'a, P>,
-) -> Option<Call<'a>> {
-    use best::{conv2d_best_strips, conv2d_best_strips_channels};
-    Some(match (frame.mask_rows, frame.channels) {
-        (3, 1) => conv2d_best_strips::<P, 3>(input, square(taps), frame, output),
-        (3, 2) => conv2d_best_strips_channels::<P, 3, 2>(input, square(taps), frame, output),
-        (3, 3) => conv2d_best_strips_channels::<P, 3, 3>(input, square(taps), frame, output),
-        (3, 4) => conv2d_best_strips_channels::<P, 3, 4>(input, square(taps), frame, output),
-        (5, 1) => conv2d_best_strips::<P, 5>(input, square(taps), frame, output),
-        (5, 2) => conv2d_best_strips_channels::<P, 5, 2>(input, square(taps), frame, output),
-        (5, 3) => conv2d_best_strips_channels::<P, 5, 3>(input, square(taps), frame, output),
-        (5, 4) => conv2d_best_strips_channels::<P, 5, 4>(input, square(taps), frame, output),
-        (7, 1) => conv2d_best_strips::<P, 7>(input, square(taps), frame, output),
-        (9, 1) => conv2d_best_strips::<P, 9>(input, square(taps), frame, output),
-        (13, 1) => conv2d_best_strips::<P, 13>(input, square(taps), frame, output),
-        (17, 1) => conv2d_best_strips::<P, 17>(input, square(taps), frame, output),
-        _ => return None,
-    })
-}
-
-/// That kernel for narrow elements.
-pub(crate) fn unrolled_narrow<'a, P: Kind>(
-    input: Input<'a, P>,
-    taps: &[P::Tap],
-    frame: Frame,
-    output: Output<'a, P>,
-) -> Option<Call<'a>> {
-    use best::{conv2d_best_strips_narrow, conv2d_best_strips_narrow_channels};
-    Some(match (frame.mask_rows, frame.channels) {
-        (3, 1) => conv2d_best_strips_narrow::<P, 3>(input, square(taps), frame, output),
-        (5, 1) => conv2d_best_strips_narrow::<P, 5>(input, square(taps), frame, output),
-        (7, 1) => conv2d_best_strips_narrow::<P, 7>(input, square(taps), frame, output),
-        (3, 3) => conv2d_best_strips_narrow_channels::<P, 3, 3>(input, square(taps), frame, output),
-        _ => return None,
-    })
-}
-
-/// Converts a mask to the array that kernels take by value.
-fn square<T: Copy, const K: usize>(taps: &[T]) -> [[T; K]; K] {
-    core::array::from_fn(|i| core::array::from_fn(|j| taps[i * K + j]))
 }

@@ -47,6 +47,7 @@ mod pinned;
 mod pixel;
 mod raw;
 mod sync;
+mod unrolled;
 
 pub mod accuracy;
 pub mod bits;

@@ -1,11 +1,10 @@
 //! The elements of pictures, and launches that march down a picture, which all convolutions of pictures share.
 
 use crate::backend::{DeviceInfo, Handle, Shape, View};
-use crate::conv2d::{unrolled_narrow, unrolled_wide};
 use crate::element::{Element, Scalar, require_layout};
 use crate::error::{Error, Result};
 use crate::launch::Tuning;
-use crate::separable::unrolled_outer;
+use crate::unrolled::{Input, Output, narrow, outer, wide};
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::conv2d::{Frame, Pixel as Kind, march, unrolled, width};
 use kernels_gpu::filter::Sample;
@@ -34,12 +33,6 @@ type ByMask<P> = for<'a> fn(Input<'a, P>, &[<P as Kind>::Tap], Frame, Output<'a,
 /// Makes the call of the kernel for a frame's column and row, if there is one.
 type ByOuter<P> = for<'a> fn(Input<'a, P>, [&[<P as Kind>::Tap]; 2], Frame, Output<'a, P>) -> Option<Call<'a>>;
 
-/// A picture of these elements as kernels take it.
-pub(crate) type Input<'a, P> = Slice<'a, <P as Kind>::Bits>;
-
-/// The memory of one as they write it.
-pub(crate) type Output<'a, P> = PtrMut<'a, <P as Kind>::Bits>;
-
 /// Kernels for strips whose rows are unrolled.
 #[doc(hidden)]
 pub struct Unrolled<P: Kind> {
@@ -59,10 +52,10 @@ macro_rules! pixels {
     )* };
 }
 pixels! {
-    f32: f32, f32, unrolled_wide::<f32>, unrolled_outer;
-    f64: f64, f64, unrolled_wide::<f64>, |_, _, _, _| None;
-    u8: u8, f32, unrolled_narrow::<u8>, |_, _, _, _| None;
-    half::f16: F16, f32, unrolled_narrow::<F16>, |_, _, _, _| None;
+    f32: f32, f32, wide::<f32>, outer;
+    f64: f64, f64, wide::<f64>, |_, _, _, _| None;
+    u8: u8, f32, narrow::<u8>, |_, _, _, _| None;
+    half::f16: F16, f32, narrow::<F16>, |_, _, _, _| None;
 }
 
 /// An element as the kernels take it.

@@ -21,10 +21,9 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::filter::Border;
 use crate::launch::{Launch, Tuning};
-use crate::pixel::{
-    Bits, Input, Output, bits, bits_mut, require_block, shape, start_on_vectors, strips, unrolled_strips,
-};
+use crate::pixel::{Bits, bits, bits_mut, require_block, shape, start_on_vectors, strips, unrolled_strips};
 use crate::ptx::library;
+use crate::unrolled::pair;
 use cuda_std::launch::{Call, PtrMut, Slice};
 use kernels_gpu::separable::{best, tiled};
 
@@ -263,34 +262,4 @@ pub fn call<'a, T: Pixel>(of: Operands<'a, T>, strip: u32, output: PtrMut<'a, Bi
 #[doc(hidden)]
 pub fn unrolled_call<'a, T: Pixel>(of: &Operands<'a, T>, output: PtrMut<'a, Bits<T>>) -> Option<Call<'a>> {
     (T::UNROLLED.outer)(of.input, of.taps, of.frame, output)
-}
-
-/// That kernel for the type that has one.
-pub(crate) fn unrolled_outer<'a>(
-    input: Input<'a, f32>,
-    taps: [&[f32]; 2],
-    frame: Frame,
-    output: Output<'a, f32>,
-) -> Option<Call<'a>> {
-    use best::{separable_best_strips, separable_best_strips_channels};
-    Some(match (frame.mask_rows, frame.channels) {
-        (3, 1) => separable_best_strips::<f32, 3>(input, pair(taps), frame, output),
-        (3, 3) => separable_best_strips_channels::<f32, 3, 3>(input, pair(taps), frame, output),
-        (3, 4) => separable_best_strips_channels::<f32, 3, 4>(input, pair(taps), frame, output),
-        (5, 1) => separable_best_strips::<f32, 5>(input, pair(taps), frame, output),
-        (5, 3) => separable_best_strips_channels::<f32, 5, 3>(input, pair(taps), frame, output),
-        (5, 4) => separable_best_strips_channels::<f32, 5, 4>(input, pair(taps), frame, output),
-        (7, 1) => separable_best_strips::<f32, 7>(input, pair(taps), frame, output),
-        (7, 3) => separable_best_strips_channels::<f32, 7, 3>(input, pair(taps), frame, output),
-        (7, 4) => separable_best_strips_channels::<f32, 7, 4>(input, pair(taps), frame, output),
-        (9, 1) => separable_best_strips::<f32, 9>(input, pair(taps), frame, output),
-        (13, 1) => separable_best_strips::<f32, 13>(input, pair(taps), frame, output),
-        (17, 1) => separable_best_strips::<f32, 17>(input, pair(taps), frame, output),
-        _ => return None,
-    })
-}
-
-/// Converts column and row to the array that kernels take by value.
-fn pair<T: Copy, const K: usize>(taps: [&[T]; 2]) -> [[T; K]; 2] {
-    taps.map(|taps| core::array::from_fn(|i| taps[i]))
 }
