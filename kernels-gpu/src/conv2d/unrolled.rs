@@ -24,10 +24,10 @@ const MAX_AHEAD: usize = 6;
 
 /// The strips that masks are applied in.
 pub trait Strip<T: Sample, const K: usize, const W: usize, const C: usize>: Taps<T, K, W, C> {
-    /// Rows of a strip, at most [`MAX_ROWS`].
+    /// Rows of a strip, at most 16.
     const ROWS: usize;
 
-    /// Rows that a thread loads before it uses the first, at most [`MAX_AHEAD`].
+    /// Rows that a thread loads before it uses the first, at most six.
     const AHEAD: usize;
 }
 
