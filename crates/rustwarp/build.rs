@@ -93,7 +93,7 @@ fn compiled(out: &Path) -> Result<Vec<PathBuf>> {
     let builder = CudaBuilder::new(source).families(families).source_root(false).target_dir(out.join("nvptx"));
     let artifacts = builder.build_args(&["--no-default-features", "--features", &features]).build_all()?;
     let codes = embed::machine_code(&artifacts, &gpus, &Search::default().cache)?;
-    let packed = embed::pack(&artifacts, &codes, &out.join("embedded"))?;
+    let packed = embed::pack(&artifacts, &codes, &out.join("embedded"), embed::Effort::Build)?;
     Ok(packed.into_iter().map(|file| file.path).collect())
 }
 

@@ -48,7 +48,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let embedded: Vec<_> = artifacts.into_iter().filter(|artifact| is_in_the_library(&artifact.module)).collect();
     let codes = machine_code(&embedded, &options.machine_code)?;
     remove()?;
-    let packed = embed::pack(&differing(embedded)?, &codes, &folder())?;
+    let packed = embed::pack(&differing(embedded)?, &codes, &folder(), embed::Effort::Publish)?;
     let place = folder().join(STAMP);
     fs::write(&place, stamp).with_context(|| format!("cannot write {}", place.display()))?;
     let mut bytes = 0;

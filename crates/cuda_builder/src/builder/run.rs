@@ -186,7 +186,7 @@ impl Build<'_> {
         }
         let codes = embed::machine_code(artifacts, archs, cache)?;
         let Some(path) = &self.builder.embed else { return Ok(()) };
-        let packed = embed::pack(artifacts, &codes, &path.with_extension("packed"))?;
+        let packed = embed::pack(artifacts, &codes, &path.with_extension("packed"), embed::Effort::Build)?;
         write_if_changed(path, embed::expression(&packed).as_bytes())?;
         Ok(())
     }

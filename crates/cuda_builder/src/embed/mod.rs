@@ -9,7 +9,11 @@ mod machine;
 
 use std::{
     fs,
+    num::NonZero,
+    panic::resume_unwind,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    thread,
 };
 
 use brotli::enc::BrotliEncoderParams;
@@ -19,8 +23,24 @@ use crate::{arch::Arch, artifact::Artifact, error::Error};
 pub(crate) use machine::remove_old;
 pub use machine::{MachineCode, machine_code};
 
-/// Brotli's quality: the higher ones take fifty times as long for another quarter of the size.
-const QUALITY: i32 = 9;
+/// How long compression may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// For a build: 20 MB a second.
+    Build,
+    /// For files that are published, which are a fifth smaller: 2 MB a second.
+    Publish,
+}
+
+impl Effort {
+    /// Brotli's quality. (The best, 11, takes three times as long as 10 for another twelfth of the size.)
+    const fn quality(self) -> i32 {
+        match self {
+            Self::Build => 9,
+            Self::Publish => 10,
+        }
+    }
+}
 
 /// Logarithm of brotli's window in bytes.
 const WINDOW: i32 = 24;
@@ -39,23 +59,46 @@ pub struct Packed {
     pub path: PathBuf,
 }
 
-/// Compresses PTX and machine code into `folder`.
+/// Compresses PTX and machine code into `folder`, on all processors.
 ///
 /// # Errors
 /// [`Error::Io`] if a file cannot be read or written.
-pub fn pack(artifacts: &[Artifact], codes: &[MachineCode], folder: &Path) -> Result<Vec<Packed>, Error> {
+pub fn pack(
+    artifacts: &[Artifact],
+    codes: &[MachineCode],
+    folder: &Path,
+    effort: Effort,
+) -> Result<Vec<Packed>, Error> {
     fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-    let mut packed = Vec::new();
+    let (mut packed, mut sources) = (Vec::new(), Vec::new());
     for Artifact { module, arch, ptx, .. } in artifacts {
         let path = folder.join(format!("{module}.{arch}.ptx.br"));
-        compress(&without_layout(fs::read(ptx).map_err(Error::io("read", ptx))?), &path)?;
         packed.push(Packed { module: module.clone(), arch: *arch, machine_code: false, path });
+        sources.push(ptx);
     }
     for MachineCode { module, arch, cubin } in codes {
         let path = folder.join(format!("{module}.{arch}.cubin.br"));
-        compress(&fs::read(cubin).map_err(Error::io("read", cubin))?, &path)?;
         packed.push(Packed { module: module.clone(), arch: *arch, machine_code: true, path });
+        sources.push(cubin);
     }
+    let mut jobs: Vec<_> = sources.into_iter().zip(&packed).collect();
+    // The largest last: they are taken first.
+    jobs.sort_by_key(|(source, _)| fs::metadata(source).map_or(0, |data| data.len()));
+    let workers = thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len());
+    let queue = Mutex::new(jobs);
+    let work = || -> Result<(), Error> {
+        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        while let Some((source, packed)) = next() {
+            let contents = fs::read(source).map_err(Error::io("read", source))?;
+            let contents = if packed.machine_code { contents } else { without_layout(contents) };
+            compress(&contents, &packed.path, effort)?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })?;
     Ok(packed)
 }
 
@@ -79,9 +122,9 @@ fn without_layout(ptx: Vec<u8>) -> Vec<u8> {
 
 /// Writes these contents as a brotli stream. The same contents give the same bytes; a file with these bytes is left
 /// alone.
-fn compress(contents: &[u8], to: &Path) -> Result<(), Error> {
-    let params =
-        BrotliEncoderParams { quality: QUALITY, lgwin: WINDOW, size_hint: contents.len(), ..Default::default() };
+fn compress(contents: &[u8], to: &Path, effort: Effort) -> Result<(), Error> {
+    let quality = effort.quality();
+    let params = BrotliEncoderParams { quality, lgwin: WINDOW, size_hint: contents.len(), ..Default::default() };
     let mut bytes = Vec::new();
     brotli::BrotliCompress(&mut &contents[..], &mut bytes, &params).map_err(Error::io("compress to", to))?;
     if fs::read(to).is_ok_and(|old| old == bytes) {
@@ -133,7 +176,8 @@ mod tests {
         let artifact =
             Artifact { arch: Arch::Compute75, module: module.clone(), ptx, llvm_ir: None, bitcode: None, fresh: true };
         let code = MachineCode { arch: Arch::Compute90, module, cubin };
-        let packed = pack(&[artifact], &[code], &folder.path().join("packed")).expect("packed");
+        let to = folder.path().join("packed");
+        let packed = pack(&[artifact], &[code], &to, Effort::Publish).expect("packed");
 
         let names: Vec<_> = packed.iter().map(|image| image.path.file_name().expect("a name")).collect();
         assert_eq!(names, ["sum.sm_75.ptx.br", "sum.sm_90.cubin.br"]);
