@@ -25,6 +25,7 @@ pub use machine::{MachineCode, machine_code};
 
 /// How long compression may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Effort {
     /// For a build: 20 MB a second.
     Build,
