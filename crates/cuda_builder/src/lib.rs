@@ -26,6 +26,7 @@ pub mod setup;
 mod target;
 mod target_of;
 pub mod toolchain;
+mod workers;
 
 pub use arch::{Arch, NvvmArch, UnknownArch};
 pub use artifact::Artifact;

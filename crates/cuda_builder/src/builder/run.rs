@@ -2,9 +2,8 @@
 
 use std::{
     fs,
-    num::NonZero,
     path::{Path, PathBuf},
-    sync::{Mutex, OnceLock, PoisonError},
+    sync::OnceLock,
     thread,
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
@@ -27,6 +26,7 @@ use crate::{
     setup::{self, Source},
     target_of::to_assemble,
     toolchain::{Toolchain, discover},
+    workers::on_all_processors,
 };
 
 /// Everything that the architectures of a build share.
@@ -265,34 +265,15 @@ impl Build<'_> {
         }
         // The largest first: the last ones to finish are then short.
         modules.sort_by_key(|module| module.size());
-        let workers = thread::available_parallelism().map_or(1, NonZero::get).min(modules.len());
         let progress = Progress::new(&self.package.name, modules.len());
-        let queue = Mutex::new(modules);
-        let outcome = Mutex::new(Ok(Vec::new()));
-        thread::scope(|scope| {
-            for _ in 0..workers {
-                scope.spawn(|| {
-                    while let Some(module) = next(&queue) {
-                        let what = format!("{} {}", module.name, module.link.arch);
-                        let start = Instant::now();
-                        progress.begin(&what);
-                        let result = module.build();
-                        progress.end(&what, start.elapsed());
-                        let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
-                        match (result, outcome.as_mut()) {
-                            (Ok(()), Ok(rebuilt)) => rebuilt.push((module.link.arch, module.name)),
-                            (Err(error), Ok(_)) => {
-                                // The others finish what they have begun, and take nothing more.
-                                queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
-                                *outcome = Err(error);
-                            }
-                            _ => {}
-                        }
-                    }
-                });
-            }
-        });
-        outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
+        on_all_processors(modules, |module| {
+            let what = format!("{} {}", module.name, module.link.arch);
+            let start = Instant::now();
+            progress.begin(&what);
+            let result = module.build();
+            progress.end(&what, start.elapsed());
+            result.map(|()| (module.link.arch, module.name))
+        })
     }
 
     /// Copies a module's files to the caller's places.
@@ -344,11 +325,6 @@ impl Compiled {
         let names: Vec<String> = text.strip_prefix(&self.stamp)?.lines().map(str::to_owned).collect();
         (!names.is_empty() && names.iter().all(|name| link.ptx(name).is_file())).then_some(names)
     }
-}
-
-/// The next module to build.
-fn next<'a>(queue: &Mutex<Vec<Module<'a>>>) -> Option<Module<'a>> {
-    queue.lock().unwrap_or_else(PoisonError::into_inner).pop()
 }
 
 /// Removes the folders of families that are gone.

@@ -4,13 +4,13 @@ use std::{
     borrow::Cow,
     collections::BTreeSet,
     fs,
-    num::NonZero,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
-    thread,
 };
 
-use crate::{arch::Arch, artifact::Artifact, cache::Cache, cuda_tools, error::Error, process, target_of::to_assemble};
+use crate::{
+    arch::Arch, artifact::Artifact, cache::Cache, cuda_tools, error::Error, process, target_of::to_assemble,
+    workers::on_all_processors,
+};
 
 /// Machine code of one module for one architecture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,26 +52,8 @@ pub fn machine_code(artifacts: &[Artifact], archs: &[Arch], cache: &Cache) -> Re
     let ptxas = cuda_tools::require("ptxas", cache, "make machine code")?;
     // The largest last: they are taken first.
     jobs.sort_by_key(|(artifact, _)| fs::metadata(&artifact.ptx).map_or(0, |data| data.len()));
-    let workers = thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len());
-    let queue = Mutex::new(jobs);
-    let failure = Mutex::new(None);
-    thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-                while let Some((artifact, code)) = next() {
-                    if let Err(error) = assemble(&ptxas.path, &artifact.ptx, &code) {
-                        queue.lock().unwrap_or_else(PoisonError::into_inner).clear();
-                        failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                    }
-                }
-            });
-        }
-    });
-    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(error) => Err(error),
-        None => Ok(codes),
-    }
+    on_all_processors(jobs, |(artifact, code)| assemble(&ptxas.path, &artifact.ptx, &code))?;
+    Ok(codes)
 }
 
 /// Of each module, the newest PTX that runs on `arch`; nothing of modules that only later GPUs run, if there are

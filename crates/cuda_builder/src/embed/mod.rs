@@ -9,16 +9,12 @@ mod machine;
 
 use std::{
     fs,
-    num::NonZero,
-    panic::resume_unwind,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
-    thread,
 };
 
 use brotli::enc::BrotliEncoderParams;
 
-use crate::{arch::Arch, artifact::Artifact, error::Error};
+use crate::{arch::Arch, artifact::Artifact, error::Error, workers::on_all_processors};
 
 pub(crate) use machine::remove_old;
 pub use machine::{MachineCode, machine_code};
@@ -85,20 +81,10 @@ pub fn pack(
     let mut jobs: Vec<_> = sources.into_iter().zip(&packed).collect();
     // The largest last: they are taken first.
     jobs.sort_by_key(|(source, _)| fs::metadata(source).map_or(0, |data| data.len()));
-    let workers = thread::available_parallelism().map_or(1, NonZero::get).min(jobs.len());
-    let queue = Mutex::new(jobs);
-    let work = || -> Result<(), Error> {
-        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        while let Some((source, packed)) = next() {
-            let contents = fs::read(source).map_err(Error::io("read", source))?;
-            let contents = if packed.machine_code { contents } else { without_layout(contents) };
-            compress(&contents, &packed.path, effort)?;
-        }
-        Ok(())
-    };
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    on_all_processors(jobs, |(source, packed)| {
+        let contents = fs::read(source).map_err(Error::io("read", source))?;
+        let contents = if packed.machine_code { contents } else { without_layout(contents) };
+        compress(&contents, &packed.path, effort)
     })?;
     Ok(packed)
 }
