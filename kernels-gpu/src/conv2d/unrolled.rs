@@ -25,7 +25,7 @@ const MAX_AHEAD: usize = 6;
 /// The strips that masks are applied in.
 pub trait Strip<T: Sample, const K: usize, const W: usize, const C: usize>: Taps<T, K, W, C> {
     /// Rows of a strip, at most 16.
-    const ROWS: usize;
+    const HEIGHT: usize;
 
     /// Rows that a thread loads before it uses the first, at most six.
     const AHEAD: usize;
@@ -93,7 +93,7 @@ unsafe fn by_vectors<P: Pixel, M, const K: usize, const W: usize, const C: usize
 ) where
     M: Taps<P::Tap, K, 1, C> + Strip<P::Tap, K, W, C>,
 {
-    let (pitch, strip) = (frame.columns * C as u32, <M as Strip<P::Tap, K, W, C>>::ROWS as u32);
+    let (pitch, strip) = (frame.columns * C as u32, M::HEIGHT as u32);
     let (top, inner) = inner_strips(frame.rows, K as u32, strip);
     let (thread, y) = (thread::block_idx_x() * BLOCK + thread::thread_idx_x(), thread::block_idx_y());
     // The border comes first, since its threads take longer.
@@ -144,13 +144,13 @@ unsafe fn inside<P: Pixel, M: Strip<P::Tap, K, W, C>, const K: usize, const W: u
     pitch: usize,
     output: *mut P::Bits,
 ) {
-    const { assert!(<M as Strip<P::Tap, K, W, C>>::ROWS <= MAX_ROWS && M::AHEAD <= MAX_AHEAD) };
+    const { assert!(M::HEIGHT <= MAX_ROWS && M::AHEAD <= MAX_AHEAD) };
     let (mut rows, mut sums) = ([[P::zeros::<W>(); VECTORS]; MAX_AHEAD], [[P::Tap::ZERO; W]; MAX_ROWS]);
     unroll!(r < M::AHEAD => {
         // SAFETY: the caller upholds this function's contract.
         unsafe { fetch::<P, M, K, W, C>(&mut rows, input, pitch, r) };
     });
-    unroll!(r < const { <M as Strip<P::Tap, K, W, C>>::ROWS + K - 1 } => {
+    unroll!(r < const { M::HEIGHT + K - 1 } => {
         let row = rows[r % const { M::AHEAD }];
         // SAFETY: the caller upholds this function's contract.
         unsafe { fetch::<P, M, K, W, C>(&mut rows, input, pitch, r + M::AHEAD) };
@@ -173,7 +173,7 @@ unsafe fn fetch<P: Pixel, M: Strip<P::Tap, K, W, C>, const K: usize, const W: us
     pitch: usize,
     r: usize,
 ) {
-    if r < <M as Strip<P::Tap, K, W, C>>::ROWS + K - 1 {
+    if r < M::HEIGHT + K - 1 {
         // SAFETY: the row is under the masks.
         rows[r % M::AHEAD] = unsafe { load::<P, K, W, C>(input.add(r * pitch)) };
     }
@@ -189,7 +189,7 @@ fn add<P: Pixel, M: Strip<P::Tap, K, W, C>, const K: usize, const W: usize, cons
 ) {
     let row = mask.row(values::<P, K, W, C>(row));
     unroll!(i < K => {
-        if i <= r && r - i < <M as Strip<P::Tap, K, W, C>>::ROWS {
+        if i <= r && r - i < M::HEIGHT {
             mask.add(&row, i, &mut sums[r - i]);
         }
     });

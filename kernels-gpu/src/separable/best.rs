@@ -193,7 +193,7 @@ pub const fn registers_of_strips(mask: usize, channels: usize) -> u32 {
 }
 
 impl<T: Sample, const K: usize, const W: usize, const C: usize> Strip<T, K, W, C> for Outer<T, K> {
-    const ROWS: usize = strip(K, C).0;
+    const HEIGHT: usize = strip(K, C).0;
     const AHEAD: usize = strip(K, C).1;
 }
 

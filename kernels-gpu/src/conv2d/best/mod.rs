@@ -288,7 +288,7 @@ impl<T: Sample, const K: usize, const W: usize, const C: usize> Taps<T, K, W, C>
 }
 
 impl<T: Sample, const K: usize, const W: usize, const C: usize> Strip<T, K, W, C> for Whole<T, K> {
-    const ROWS: usize = strip(K, C, size_of::<T>()).0;
+    const HEIGHT: usize = strip(K, C, size_of::<T>()).0;
     const AHEAD: usize = strip(K, C, size_of::<T>()).1;
 }
 
