@@ -186,7 +186,7 @@ fn epilogues_finish_every_product_once() {
     }
 }
 
-/// PTX for GPUs without tensor maps, on a device whose plans divide the depth: each part computes its own terms.
+/// PTX for GPUs without tensor maps, on a device whose plans divide the depth: it computes the product as a whole.
 #[test]
 fn parts_without_tensor_cores_are_exact() {
     let image = rustwarp::ptx::find_family("kernels-gpu", "tensor", None, Some("sm_75")).expect("the kernels' PTX");
@@ -204,7 +204,7 @@ fn parts_without_tensor_cores_are_exact() {
     let way = Forced { warps: Some(false), part: Some(64), ..Forced::default() };
     let plan = Plan::<f16, f16, _>::forced(&device, sizes, Batch::SINGLE, way).expect("a plan");
     let launches = plan.prepare([&on_a, &on_b], &product).expect("launches");
-    assert_eq!(launches.len(), 2, "products of parts, and their sum");
+    assert_eq!(launches.len(), 1, "the blocks of a tile add their parts");
     for launch in &launches {
         // SAFETY: the parameters are those of the plan.
         unsafe { launch.run(device, module) }.expect("a launch");
@@ -225,6 +225,10 @@ fn choices_that_do_not_exist_are_refused() {
     let part = |part| Forced { part: Some(part), ..Forced::default() };
     assert!(refusal(two, part(64)).contains("2 products"));
     assert!(refusal(Batch::SINGLE, part(65)).contains("multiples of 64"));
+    let deep = Sizes { k: 64 * 17, ..sizes };
+    let parts = Plan::<f16, f16>::forced(&device, deep, Batch::SINGLE, Forced { warps: Some(false), ..part(64) });
+    let refused = parts.map(drop).expect_err("17 blocks for 16 multiprocessors").to_string();
+    assert!(refused.contains("17 parts of 1 tiles are 17 blocks") && refused.contains("longer parts"), "{refused}");
     for warps in [false, true] {
         let tile = Forced { warps: Some(warps), tile: Some(4), ..Forced::default() };
         assert!(refusal(Batch::SINGLE, tile).contains("no tile 4"));

@@ -11,6 +11,8 @@ unsafe extern "C" {
 
     #[link_name = "llvm.nvvm.barrier.cta.sync.aligned.all"]
     pub fn barrier(id: u32);
+    #[link_name = "llvm.nvvm.barrier.cta.sync.aligned.count"]
+    pub fn barrier_of(id: u32, threads: u32);
     #[link_name = "llvm.nvvm.barrier0.popc"]
     pub fn barrier_popc(predicate: u32) -> u32;
     #[link_name = "llvm.nvvm.barrier0.and"]

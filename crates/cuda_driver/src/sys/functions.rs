@@ -81,6 +81,10 @@ functions! {
     cuGraphInstantiateWithFlags(executable: *mut CUgraphExec, graph: CUgraph, flags: u64);
     cuGraphLaunch(executable: CUgraphExec, stream: CUstream);
     cuInit(flags: u32);
+    cuLaunchCooperativeKernel(
+        function: CUfunction, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
+        shared: u32, stream: CUstream, params: *mut *mut c_void,
+    );
     cuLaunchKernel(
         function: CUfunction, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32,
         shared: u32, stream: CUstream, params: *mut *mut c_void, extra: *mut *mut c_void,

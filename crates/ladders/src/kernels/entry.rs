@@ -114,6 +114,7 @@ launchers!(A B C D E G H I J K L M N O P Q);
 launchers!(A B C D E G H I J K L M N O P Q R S T);
 launchers!(A B C D E G H I J K L M N O P Q R S T U);
 launchers!(A B C D E G H I J K L M N O P Q R S T U V);
+launchers!(A B C D E G H I J K L M N O P Q R S T U V W);
 
 #[cfg(test)]
 mod tests {

@@ -191,7 +191,7 @@ fn entries_of<T: mixed_matmul::Operand>() -> Vec<Entry> {
         2 => vec![Entry::of(pad::tensor_pad::<u16>)],
         _ => vec![Entry::of(pad::tensor_pad::<u32>), Entry::of(turn::tensor_turn::<u32>)],
     };
-    products.chain(copies).chain([Entry::of(T::JOIN)]).collect()
+    products.chain(copies).collect()
 }
 
 /// Runs the product of narrow factors.

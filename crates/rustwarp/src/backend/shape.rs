@@ -16,8 +16,7 @@ pub struct Shape {
     pub shared: u32,
     /// Blocks of a cluster; `None` for the size that the kernel requires. It applies to the simulator only.
     pub cluster: Option<[u32; 3]>,
-    /// Whether all blocks are resident at the same time, so that they may wait for each other. It applies to the
-    /// simulator only.
+    /// Whether all blocks are resident at the same time, so that they may wait for each other.
     pub cooperative: bool,
 }
 
@@ -42,7 +41,7 @@ impl Shape {
         Self { cluster: Some(blocks), ..self }
     }
 
-    /// Makes all blocks resident at the same time. It applies to the simulator only.
+    /// Makes all blocks resident at the same time. A launch of more blocks than the device has room for is refused.
     pub fn cooperative(self) -> Self {
         Self { cooperative: true, ..self }
     }
@@ -50,6 +49,19 @@ impl Shape {
     /// Number of threads in a block.
     pub fn threads(&self) -> u64 {
         self.block.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// Checks that the launch can replace one in a graph, which is `cooperative` or is not.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if this one is otherwise.
+    pub(super) fn require_like(&self, cooperative: bool) -> Result<()> {
+        if self.cooperative == cooperative {
+            return Ok(());
+        }
+        Err(Error::Mismatch(
+            "a cooperative launch and another one do not replace each other: capture a graph of its own".to_owned(),
+        ))
     }
 
     /// Checks that the launch has no more dimensions than the views of the kernel allow.
@@ -85,6 +97,15 @@ impl fmt::Display for Shape {
 mod tests {
     use super::*;
     use cuda_std::launch::SliceMut;
+
+    #[test]
+    fn cooperative_launches_replace_cooperative_ones() {
+        let (plain, together) = (Shape::linear(4, 32), Shape::linear(4, 32).cooperative());
+        assert_eq!([plain.require_like(false), together.require_like(true)].map(|result| result.is_ok()), [true; 2]);
+        for refused in [plain.require_like(true), together.require_like(false)] {
+            assert!(matches!(refused, Err(Error::Mismatch(_))));
+        }
+    }
 
     #[test]
     fn a_view_of_one_dimension_is_not_launched_in_two() {

@@ -7,7 +7,6 @@ use cuda_std::memory::TensorMap;
 use kernels_gpu::epilogue::FINISHED;
 use kernels_gpu::mma::best as warps;
 use kernels_gpu::mma::join::mma_join;
-use kernels_gpu::tensor::mixed::join::tensor_join;
 use kernels_gpu::tensor::mixed::problem::WIDE;
 use kernels_gpu::tensor::mixed::product;
 use kernels_gpu::tensor::mixed::{Bf16, E4m3, F16, Precision, S8, Tf32};
@@ -26,6 +25,8 @@ pub type Kernel<P> = for<'a> fn(
     u32,
     u32,
     u32,
+    PtrMut<'a, u32>,
+    PtrMut<'a, u32>,
     [u64; 3],
     [u32; 3],
     u32,
@@ -113,10 +114,6 @@ pub trait Operand: Scalar {
     #[doc(hidden)]
     const KERNELS: [&'static [Kernel<Self::Precision>]; TILES.len()];
 
-    /// The kernel that adds the sums of parts of a product.
-    #[doc(hidden)]
-    const JOIN: JoinKernel;
-
     /// The kernels for single warps; `None` for types that the tensor cores of sm_80 do not have.
     #[doc(hidden)]
     const WARP_KERNELS: Option<WarpKernels>;
@@ -157,7 +154,6 @@ macro_rules! half {
                 product::$kernel::<$precision, true, false>,
                 product::$kernel::<$precision, true, true>,
             ]),*];
-            const JOIN: JoinKernel = tensor_join::<$precision>;
             const WARP_KERNELS: Option<WarpKernels> = warps!($precision);
         }
     };
@@ -171,7 +167,6 @@ macro_rules! along {
             type Precision = $precision;
             const EITHER: bool = false;
             const KERNELS: [&'static [Kernel<$precision>]; TILES.len()] = [$(&[product::$kernel::<$precision>]),*];
-            const JOIN: JoinKernel = tensor_join::<$precision>;
             const WARP_KERNELS: Option<WarpKernels> = $warps;
         }
     };

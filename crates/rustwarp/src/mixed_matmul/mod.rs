@@ -13,8 +13,8 @@
 //! - *Determinism*: the same bits in every run on one kind of device.
 //! - *Batches*: [`mixed_matmul_batched`] and [`Plan::batched`] compute many products of one size in one launch.
 //! - *Few tiles*: the depth of a single product whose tiles would leave most of the device idle is divided. The parts
-//!   write their sums to scratch memory, and a second launch adds these in a fixed order, in f32 or i32, within the
-//!   bounds above. Batches are not divided.
+//!   write their sums to scratch memory, and the same launch, which is cooperative, adds these in a fixed order, in f32
+//!   or i32, within the bounds above (single warps leave that to a second launch). Batches are not divided.
 //! - *Layout*: row-major, A and B also stored transposed, any of the three as parts of larger matrices. Factors are
 //!   copied first, which takes as much memory again for the time of the call, if their rows, or the matrices of a
 //!   batch, do not start at multiples of 16 bytes. On GPUs of compute capability 9.0 also in large products, if they do
@@ -28,6 +28,7 @@
 //! left (earlier GPUs, F8E4M3 on others than 9.0, and views that do not start at a multiple of 16 bytes on 9.0) gets
 //! the right product slowly, without tensor cores.
 
+mod divided;
 mod factor;
 mod parts;
 pub(crate) mod problem;
@@ -52,7 +53,7 @@ use problem::Problem;
 use std::marker::PhantomData;
 #[doc(hidden)]
 pub use stored::map;
-use tile::{Choice, Tile};
+use tile::{Choice, Join, Tile};
 use warpgroups::Warpgroups;
 use warps::Warps;
 
@@ -101,8 +102,8 @@ impl Forced {
         Ok(())
     }
 
-    fn choose<T: Operand>(self, tiles: &[Tile], problem: &Problem, info: &DeviceInfo) -> Choice {
-        let best = tile::fastest(tiles, problem, ROW / size_of::<T>() as u32, info.multiprocessors);
+    fn choose<T: Operand>(self, tiles: &[Tile], join: Join, problem: &Problem, info: &DeviceInfo) -> Choice {
+        let best = tile::fastest(tiles, join, problem, ROW / size_of::<T>() as u32, info.multiprocessors);
         Choice { tile: self.tile.unwrap_or(best.tile), part: self.part.unwrap_or(best.part) }
     }
 }

@@ -1,5 +1,5 @@
-//! Products whose depth is divided, because their tiles would not fill the device: the sums of the parts, and the
-//! launch that adds them.
+//! Products by single warps whose depth is divided, because their tiles would not fill the device: the sums of the
+//! parts, and the launch that adds them.
 
 use super::factor::JoinKernel;
 use super::problem::Problem;
@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::launch::Launch;
 use crate::matmul::elements;
 use cuda_std::launch::{Ptr, PtrMut};
-use kernels_gpu::tensor::mixed::{join::BLOCK, problem::WIDE};
+use kernels_gpu::mma::join::BLOCK;
+use kernels_gpu::tensor::mixed::problem::WIDE;
 
 /// Most blocks that add sums; their threads then have several elements.
 const BLOCKS: u64 = 2048;

@@ -34,15 +34,21 @@ const BYTE: f64 = 1.0 / 3100.0;
 /// Share of the products' time that does not overlap with memory's.
 const APART: f64 = 0.125;
 
-/// Nanoseconds for the launch that adds the sums of parts, and for a sum that is written and read.
-const JOIN: [f64; 2] = [2500.0, 0.006];
+/// Nanoseconds for adding the sums of parts, and for a sum that is written and read.
+pub type Join = [f64; 2];
+
+/// By a launch of its own.
+pub const LAUNCH: Join = [2500.0, 0.006];
+
+/// By blocks that wait for each other (`docs/results/h200/2026-11-30-parts.txt`).
+pub const WAIT: Join = [2000.0, 0.0022];
 
 /// Least number of stages of 128 bytes of the depth for which another part pays.
 const LEAST: u32 = 4;
 
 /// The tile and the parts with which the busiest multiprocessor finishes first; `tiles` has one at least. Batches are
 /// not divided, and neither are products whose tiles fill the device. `stage` is the number of elements of 128 bytes.
-pub fn fastest(tiles: &[Tile], problem: &Problem, stage: u32, multiprocessors: u32) -> Choice {
+pub fn fastest(tiles: &[Tile], join: Join, problem: &Problem, stage: u32, multiprocessors: u32) -> Choice {
     let stages = problem.depth.div_ceil(stage).max(1);
     let lines = u64::from(problem.rows) + u64::from(problem.columns);
     let least = lines as f64 * f64::from(stages) * 128.0 * f64::from(problem.count) * BYTE;
@@ -51,7 +57,7 @@ pub fn fastest(tiles: &[Tile], problem: &Problem, stage: u32, multiprocessors: u
         let parts = stages.div_ceil(part);
         let rounds = (count(problem, size) * u64::from(parts)).div_ceil(multiprocessors.into());
         let sums = f64::from(problem.rows) * f64::from(problem.columns) * f64::from(parts);
-        let join = if parts > 1 { JOIN[0] + JOIN[1] * sums } else { 0.0 };
+        let join = if parts > 1 { join[0] + join[1] * sums } else { 0.0 };
         let products = rounds as f64 * f64::from(size.rows * size.columns) * ELEMENT / speed * f64::from(part);
         products.max(least) + products * APART + join
     };
@@ -82,7 +88,7 @@ mod tests {
     #[test]
     fn tiles_fill_the_device() {
         let columns = |tiles: &[Tile], n: u32| {
-            let choice = fastest(tiles, &problem(n, n, n, 1), 64, 132);
+            let choice = fastest(tiles, LAUNCH, &problem(n, n, n, 1), 64, 132);
             assert_eq!(choice.part, 0, "{n}");
             tiles[choice.tile].0.columns
         };
@@ -97,17 +103,28 @@ mod tests {
     fn the_depth_is_divided_where_tiles_do_not_fill_the_device() {
         let parts = |rows, columns, depth, count| {
             let problem = problem(rows, columns, depth, count);
-            let Choice { tile, part } = fastest(&TILES, &problem, 64, 132);
+            let Choice { tile, part } = fastest(&TILES, WAIT, &problem, 64, 132);
             let parts = if part == 0 { 1 } else { depth.div_ceil(part) };
             assert!(parts == 1 || count == 1 && super::count(&problem, TILES[tile].0) * u64::from(parts) <= 132);
             parts
         };
         assert!(parts(16, 4096, 16384, 1) > 1);
-        assert_eq!(parts(128, 4096, 4096, 1), 1, "memory takes as long");
+        assert_eq!(parts(512, 512, 512, 1), 1, "adding the sums takes as long");
         assert!(parts(64, 64, 16384, 1) > 16);
         assert_eq!(parts(64, 64, 256, 1), 1);
         assert_eq!(parts(64, 64, 16384, 2), 1, "batches are not divided");
         assert_eq!(parts(4096, 4096, 16384, 1), 1, "tiles fill the device");
         assert_eq!(parts(64, 64, 0, 1), 1);
+    }
+
+    /// The fastest of those that were measured.
+    #[test]
+    fn skinny_products_have_the_parts_that_were_fastest() {
+        let chosen = |rows, columns| {
+            let Choice { tile, part } = fastest(&TILES, WAIT, &problem(rows, columns, 16384, 1), 64, 132);
+            (TILES[tile].0.columns, 16384 / part)
+        };
+        assert_eq!([chosen(16, 4096), chosen(64, 4096)], [(128, 4), (64, 2)]);
+        assert_eq!([chosen(4096, 16), chosen(4096, 64)], [(64, 4); 2]);
     }
 }

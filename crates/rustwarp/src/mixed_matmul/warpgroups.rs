@@ -1,7 +1,7 @@
 //! Products by warpgroups, fed by tensor maps; without tensor cores, by each thread.
 
+use super::divided::Divided;
 use super::factor::{Factor, Operand, TILES};
-use super::parts::{self, Parts};
 use super::problem::Problem;
 use super::stored::{Copies, Request, Stored, boxes};
 use super::{Forced, has_warpgroups, tile};
@@ -34,7 +34,7 @@ pub struct Warpgroups<H: Handle> {
     /// Bits for the storage orders of the factors, which PTX for older GPUs reads.
     orders: u32,
     /// The parts that the launch on tensor cores computes.
-    parts: Option<Parts<H>>,
+    parts: Option<Divided<H>>,
 }
 
 /// The maps that a launch takes.
@@ -57,12 +57,11 @@ impl<H: Handle> Warpgroups<H> {
     /// Those of [`Plan::new`](super::Plan::new).
     pub fn new<T: Operand>(device: &H, problem: Problem, transposed: [bool; 2], forced: Forced) -> Result<Self> {
         let info = device.backend().info();
-        let choice = forced.choose::<T>(&TILES, &problem, info);
+        let choice = forced.choose::<T>(&TILES, tile::WAIT, &problem, info);
         let (size, _) = TILES[choice.tile];
         let tensor = has_warpgroups(info) && problem.depth > 0;
-        let parts = if tensor { Parts::new(device, &problem, choice.part, T::JOIN)? } else { None };
-        let products = parts.as_ref().map_or(problem, |parts| parts.problem(&problem));
-        let tiles = u64::from(require_grid(tile::count(&products, size), "the product", "multiply in parts")?);
+        let parts = if tensor { Divided::new(device, &problem, size, choice.part)? } else { None };
+        let tiles = u64::from(require_grid(tile::count(&problem, size), "the product", "multiply in parts")?);
         let (blocks, elements) = (u64::from(info.multiprocessors), problem.elements());
         let across @ [across_a, across_b] = [transposed[0], !transposed[1]];
         // Copies of boxes whose rows are not whole cache lines take twice the time.
@@ -79,7 +78,11 @@ impl<H: Handle> Warpgroups<H> {
             problem,
             factors: [factor(0, problem.rows, size.rows)?, factor(1, problem.columns, size.columns)?],
             kernel: [choice.tile, order],
-            shape: tensor.then(|| Shape::linear(blocks.min(tiles) as u32, BLOCK).with_shared(size.shared)),
+            shape: tensor.then(|| match &parts {
+                // The blocks of a tile wait for each other.
+                Some(parts) => Shape::linear(tiles as u32 * parts.count, BLOCK).with_shared(size.shared).cooperative(),
+                None => Shape::linear(blocks.min(tiles) as u32, BLOCK).with_shared(size.shared),
+            }),
             plain: Shape::linear((blocks * 4).min(elements.div_ceil(BLOCK.into())) as u32, BLOCK),
             orders: (u32::from(across_a) * A_ACROSS) | (u32::from(across_b) * B_ACROSS),
             parts,
@@ -108,43 +111,38 @@ impl<H: Handle> Warpgroups<H> {
             let Parameters { how, .. } = epilogue;
             let epilogue = Parameters { how: how | PLAIN, ..epilogue };
             // SAFETY: the caller upholds this function's contract.
-            let call = unsafe { self.call::<T>(Maps::NONE, places, epilogue, (&self.problem, 0, product.address())) };
+            let call = unsafe { self.call::<T>(Maps::NONE, places, epilogue, None, product.address()) };
             // SAFETY: the matrices have the plan's sizes, and the block is the kernel's, which takes any grid.
             let launch = unsafe { Launch::new(call, self.plain) };
             return Ok(vec![launch.using(used).using([product.writes()])]);
         };
         let mut launches: Vec<_> =
             factors.iter().filter_map(|(stored, view)| stored.prepare(*view, Copies::Tensor)).collect();
-        let (products, part, out, written, parameters, map) = match &self.parts {
-            Some(parts) => {
-                let (problem, address) = (parts.problem(&self.problem), parts.sums.address());
-                let map = product_map::<u32, H>(device, address, &problem, 0)?;
-                (problem, parts.part, address, parts.sums.writes(), parts::of_sums(), map)
-            }
-            None => {
-                let map = product_map::<O, H>(device, product.address(), &self.problem, epilogue.how)?;
-                (self.problem, 0, product.address(), product.writes(), epilogue, map)
-            }
+        let map = match &self.parts {
+            Some(_) => None,
+            None => product_map::<O, H>(device, product.address(), &self.problem, epilogue.how)?,
         };
-        let shared = |factor: usize, bit: u32| if products.steps[factor] == 0 { bit } else { 0 };
+        let alone = self.parts.is_some();
+        let shared = |factor: usize, bit: u32| if alone || self.problem.steps[factor] == 0 { bit } else { 0 };
         let bits = shared(0, A_SHARED) | shared(1, B_SHARED) | if map.is_some() { 0 } else { BY_ELEMENTS };
-        let parameters = Parameters { how: parameters.how | bits, ..parameters };
+        let parameters = Parameters { how: epilogue.how | bits, ..epilogue };
         let [of_a, of_b] = &self.factors;
         let factors = [of_a.map::<T>(device, a.address())?, of_b.map::<T>(device, b.address())?];
         let maps = Maps { factors, product: map.unwrap_or(NO_MAP) };
-        // SAFETY: the caller upholds this function's contract; the sums have room.
-        let call = unsafe { self.call::<T>(maps, places, parameters, (&products, part, out)) };
+        // SAFETY: the caller upholds this function's contract.
+        let call = unsafe { self.call::<T>(maps, places, parameters, self.parts.as_ref(), product.address()) };
         // SAFETY: by contract the matrices have the plan's sizes, the maps describe them with the kernel's boxes, the
-        // launches before write the copies, and block and shared memory are the kernel's.
-        let launch = unsafe { Launch::new(call, shape) }.using(used).using([written]);
+        // launches before write the copies, and block and shared memory are the kernel's; the words of the
+        // tiles, which are 0 at first, are the plan's.
+        let launch = unsafe { Launch::new(call, shape) }.using(used).using([product.writes()]);
+        let scratch = self.parts.iter().flat_map(|parts| [parts.sums.writes(), parts.words.writes()]);
+        let launch = scratch.fold(launch, |launch, scratch| launch.using([scratch]));
         let copies = self.factors.iter().filter_map(Stored::copy);
         launches.push(copies.fold(launch, |launch, copy| launch.using([copy.reads()])));
-        // SAFETY: the launch before writes the sums; the rest is this function's contract.
-        launches.extend(self.parts.as_ref().map(|parts| unsafe { parts.prepare(&self.problem, epilogue, product) }));
         Ok(launches)
     }
 
-    /// The call for these products, or parts of one, at an address.
+    /// The call for the products, computed in parts or as a whole, at an address.
     ///
     /// # Safety
     /// The factors are at their places, and there is room for the products.
@@ -153,12 +151,17 @@ impl<H: Handle> Warpgroups<H> {
         maps: Maps<T>,
         [a, b]: [u64; 2],
         epilogue: Parameters<'a>,
-        (problem, part, out): (&Problem, u32, u64),
+        parts: Option<&'a Divided<H>>,
+        out: u64,
     ) -> Call<'a> {
         let Parameters { how, alpha, beta, addend, vectors: [row_scales, column_scales, bias] } = epilogue;
-        let Problem { rows, columns, depth, count, steps, pitches } = *problem;
-        // SAFETY: by contract the matrices are there.
-        let (on_a, on_b, out) = unsafe { (Ptr::new(a), Ptr::new(b), PtrMut::new(out)) };
+        let Problem { rows, columns, depth, count, steps, pitches } = self.problem;
+        // SAFETY: by contract the matrices are there; kernels that compute whole products do not use scratch memory.
+        let (on_a, on_b, out, nothing) = unsafe { (Ptr::new(a), Ptr::new(b), PtrMut::new(out), PtrMut::new(0)) };
+        let (count, part, sums, words) = match parts {
+            Some(parts) => (parts.count, parts.part, parts.sums.ptr(), parts.words.ptr()),
+            None => (count, 0, nothing, nothing),
+        };
         let Maps { factors: [a_map, b_map], product: c_map } = maps;
         let [tile, order] = self.kernel;
         T::KERNELS[tile][order](
@@ -173,6 +176,8 @@ impl<H: Handle> Warpgroups<H> {
             depth,
             count,
             part,
+            sums,
+            words,
             steps,
             pitches,
             how | self.orders,

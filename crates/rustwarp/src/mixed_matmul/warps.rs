@@ -56,7 +56,7 @@ impl<H: Handle> Warps<H> {
             return Err(Error::Argument(format!("{what}: use f16, bf16, f32 or i8, on a GPU of sm_80 or later")));
         };
         let across @ [across_a, across_b] = [transposed[0], !transposed[1]];
-        let choice = forced.choose::<T>(&WARP_TILES, &problem, info);
+        let choice = forced.choose::<T>(&WARP_TILES, tile::LAUNCH, &problem, info);
         let parts = Parts::new(device, &problem, choice.part, kernels.join)?;
         let products = parts.as_ref().map_or(problem, |parts| parts.problem(&problem));
         let kernel = |number: usize| {

@@ -8,8 +8,8 @@
 //! Sources: NVIDIA CUTLASS and P. Shah's fast.cu (warpgroups that copy and that multiply, persistent blocks, stores by
 //! tensor maps); NVIDIA's "Parallel Thread Execution" (wgmma, tensor maps).
 
-pub mod join;
 pub mod pad;
+pub mod parts;
 pub mod problem;
 pub mod product;
 pub mod turn;

@@ -44,8 +44,10 @@ pub struct Problem<P> {
     pub k: u32,
     /// Elements from one row of the first factor, as it is stored, and of the second to the next.
     pub pitches: [u32; 2],
-    /// How many products of this size there are.
+    /// How many products of this size there are, or how many parts of one.
     pub batch: Batch,
+    /// Its parts, if its depth is divided.
+    pub parts: Parts,
     /// The first product.
     pub product: Product,
 }
@@ -55,17 +57,27 @@ pub struct Problem<P> {
 pub struct Batch {
     /// Their number.
     pub count: u32,
-    /// 0 for products that are whole. Else all are parts of one, which have this length of the sums, one after another;
-    /// the sums of the parts are added later.
-    pub part: u32,
     /// Elements from one first factor, second factor and product to the next.
     pub steps: [u64; 3],
 }
 
-/// What is computed at a time: a tile of one of the products.
+/// How the depth of a product is divided.
+#[derive(Clone, Copy)]
+pub struct Parts {
+    /// Length of the sums of a part; 0 for products that are whole.
+    pub depth: u32,
+    /// Room for the sums of the parts of all tiles.
+    pub sums: *mut u32,
+    /// A word for each tile.
+    pub words: *mut u32,
+}
+
+/// What is computed at a time: a tile of one of the products, or of a part of one.
 pub struct Item {
-    /// The number of the product.
+    /// The number of the product, or of the part.
     pub product: u32,
+    /// The number of the tile in it.
+    pub tile: u32,
     /// First row of the tile.
     pub row: u32,
     /// First column.
@@ -74,7 +86,7 @@ pub struct Item {
     pub depth: Range<u32>,
 }
 
-/// The elements of the depth `k` that belong to a product; `part` is that of [`Batch`].
+/// The elements of the depth `k` that belong to a product, or to a part of a product, if parts have a length.
 #[inline(always)]
 pub fn depth(part: u32, product: u32, k: u32) -> Range<u32> {
     if part == 0 {
@@ -122,8 +134,9 @@ impl<P> Problem<P> {
         // Without `max` the compiler would keep a panic for a division by 0.
         let each = (down * across).max(1);
         let product = index / each;
-        let [row, column] = place(index % each, [down, across], [ROWS, S::COLUMNS]);
-        Item { product, row, column, depth: depth(self.batch.part, product, self.k) }
+        let tile = index % each;
+        let [row, column] = place(tile, [down, across], [ROWS, S::COLUMNS]);
+        Item { product, tile, row, column, depth: depth(self.parts.depth, product, self.k) }
     }
 
     /// The numbers of the factors of a product in their maps.

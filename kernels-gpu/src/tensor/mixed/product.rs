@@ -9,14 +9,14 @@
 //! - Tiles that are computed at the same time lie close together, so that their factors are found in the L2 cache.
 
 use super::accumulator::{Accumulator, Sum};
+use super::parts::add_up;
 use super::precision::{Bf16, E4m3, F16, Multiply, Precision, S8, Tf32};
-use super::problem::{self, A_ACROSS, B_ACROSS, BY_ELEMENTS, Batch, Item, PLAIN, Problem, Product};
+use super::problem::{A_ACROSS, B_ACROSS, BY_ELEMENTS, Batch, Item, PLAIN, Parts, Problem, Product};
 use super::ring::{ROW, ROWS, Ring, WARPGROUPS, lines, shared};
 use super::store::store;
 use crate::epilogue::{Epilogue, FINISHED};
 use crate::position::Position;
 use crate::unroll::unroll;
-use core::ops::Range;
 use cuda_std::memory::{SharedAddress, TensorMap, wait_copies_read};
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
@@ -50,8 +50,8 @@ macro_rules! kernels {
         pub const $size: Size = size::<Sums<$registers>>();
 
         /// Multiplies `count` pairs of matrices of `P`, `m` by `k` and `k` by `n`. `A`: the first is stored transposed;
-        /// `B`: the second is not. With `part` above 0, the products are parts of one: each sums over `part` of the `k`
-        /// terms.
+        /// `B`: the second is not. With `part` above 0 there is one pair, whose product is the sum of `count` parts:
+        /// each is over `part` of the `k` terms, and the blocks add them up in their order.
         ///
         /// The maps have swizzles of 128 bytes and boxes whose rows have 128 bytes, with 16 rows for C. A factor that
         /// lies along the depth has a box of all its rows in a tile ([`lines`] of 128 of A, of the tile's columns of
@@ -63,12 +63,14 @@ macro_rules! kernels {
         /// bias[j]`, where null pointers stand for parameters that change nothing.
         ///
         /// # Safety
-        /// [`BLOCK`] threads, any number of blocks; the maps describe matrices of these sizes, one if `how` says that
-        /// it is shared, and `out` has room for products of `m * n` elements, the map's, which overlap nothing but,
-        /// exactly, the addend. `part` is a multiple of 128 bytes, or 0, with it both factors are shared, and `count *
-        /// part` is `k` or more, `(count - 1) * part` less. The other pointers are null or have their elements. Without
-        /// [`PLAIN`]: a GPU of sm_90, and the tile's dynamic shared memory; with it, no maps are used, but `a` and `b`
-        /// have their elements.
+        /// [`BLOCK`] threads, any number of blocks; the maps describe matrices of these sizes, one if `how`
+        /// says that it is shared, and `out` has room for products of `m * n` elements, the map's, which overlap
+        /// nothing but, exactly, the addend. `part` is a multiple of 128 bytes, or 0; with it both factors are shared,
+        /// `count * part` is `k` or more, `(count - 1) * part` less, the launch is cooperative and has a block for each
+        /// part of each tile, `sums` has [`room`](super::parts::room) for each, and `words` has one for each tile,
+        /// which was 0 before the first launch and is used by one at a time. The other pointers are null or have their
+        /// elements. Without [`PLAIN`]: a GPU of sm_90, and the tile's dynamic shared memory; with it, no maps are used
+        /// and no parts, but `a` and `b` have their elements.
         #[kernel(for P in [F16, Bf16], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 1))]
         pub unsafe fn $half<P: Multiply<$registers>, const A: bool, const B: bool>(
             a_map: TensorMap<P>,
@@ -82,6 +84,8 @@ macro_rules! kernels {
             k: u32,
             count: u32,
             part: u32,
+            sums: *mut u32,
+            words: *mut u32,
             steps: [u64; 3],
             pitches: [u32; 3],
             how: u32,
@@ -95,8 +99,9 @@ macro_rules! kernels {
             let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
             let [a_pitch, b_pitch, pitch] = pitches;
             let product = Product { out, m, n, pitch, how, epilogue };
-            let (pitches, batch) = ([a_pitch, b_pitch], Batch { count, part, steps });
-            let problem = Problem { a: a_map, b: b_map, c: c_map, k, pitches, batch, product };
+            let (pitches, batch) = ([a_pitch, b_pitch], Batch { count, steps });
+            let parts = Parts { depth: part, sums, words };
+            let problem = Problem { a: a_map, b: b_map, c: c_map, k, pitches, batch, parts, product };
             // SAFETY: this kernel has the same contract.
             unsafe { run::<P, $registers, A, B>(&problem, a, b) };
         }
@@ -120,6 +125,8 @@ macro_rules! kernels {
             k: u32,
             count: u32,
             part: u32,
+            sums: *mut u32,
+            words: *mut u32,
             steps: [u64; 3],
             pitches: [u32; 3],
             how: u32,
@@ -133,8 +140,9 @@ macro_rules! kernels {
             let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
             let [a_pitch, b_pitch, pitch] = pitches;
             let product = Product { out, m, n, pitch, how, epilogue };
-            let (pitches, batch) = ([a_pitch, b_pitch], Batch { count, part, steps });
-            let problem = Problem { a: a_map, b: b_map, c: c_map, k, pitches, batch, product };
+            let (pitches, batch) = ([a_pitch, b_pitch], Batch { count, steps });
+            let parts = Parts { depth: part, sums, words };
+            let problem = Problem { a: a_map, b: b_map, c: c_map, k, pitches, batch, parts, product };
             // SAFETY: this kernel has the same contract.
             unsafe { run::<P, $registers, false, false>(&problem, a, b) };
         }
@@ -196,7 +204,9 @@ unsafe fn plain<P: Precision>(problem: &Problem<P>, a: *const P::Bits, b: *const
     // Without `max` the compiler would keep a panic for a division by 0.
     let (columns, each) = (n.max(1), (m * n).max(1));
     let mut i = thread::global_index();
-    while i < each * batch.count as usize {
+    // A product whose depth is to be divided is computed as a whole.
+    let count = if problem.parts.depth == 0 { batch.count } else { 1 };
+    while i < each * count as usize {
         let (number, index) = (i / each, i % each);
         let [a_first, b_first, out_first] = batch.steps.map(|step| number * step as usize);
         let (row, column) = (index / columns, index % columns);
@@ -204,9 +214,8 @@ unsafe fn plain<P: Precision>(problem: &Problem<P>, a: *const P::Bits, b: *const
         let (a_start, along_a) = if across[0] { (row, a_pitch) } else { (row * a_pitch, 1) };
         let (b_start, along_b) = if across[1] { (column, b_pitch) } else { (column * b_pitch, 1) };
         let (a, b) = (a.wrapping_add(a_first), b.wrapping_add(b_first));
-        let Range { start, end } = problem::depth(batch.part, number as u32, *k);
-        let (mut sum, mut at) = (P::Sum::ZERO, start as usize);
-        while at < end as usize {
+        let (mut sum, mut at) = (P::Sum::ZERO, 0);
+        while at < *k as usize {
             // SAFETY: both elements are inside their matrices.
             let (x, y) = unsafe { (*a.add(a_start + at * along_a), *b.add(b_start + at * along_b)) };
             sum = P::multiply_add(x, y, sum);
@@ -231,7 +240,7 @@ unsafe fn fill<P: Precision, S: Accumulator, const A: bool, const B: bool>(probl
     let mut position = Position::FIRST;
     let mut index = thread::block_idx_x();
     while index < items {
-        let Item { product, row, column, depth } = problem.item::<S>(index);
+        let Item { product, row, column, depth, .. } = problem.item::<S>(index);
         let [of_a, of_b] = problem.factors(product);
         // Boxes beyond the edges are not copied: they would take as long as others.
         let second = A && row + 64 < m;
@@ -294,7 +303,8 @@ unsafe fn multiply<P: Multiply<R>, const R: usize, const A: bool, const B: bool>
     let (mut position, mut copy) = (Position::FIRST, 0);
     let mut index = thread::block_idx_x();
     while index < items {
-        let Item { product, row, column, depth } = problem.item::<P::Sums>(index);
+        let item = problem.item::<P::Sums>(index);
+        let Item { product, row, column, ref depth, .. } = item;
         let mut sums = P::Sums::zero();
         let mut k = depth.start;
         while k < depth.end {
@@ -312,9 +322,14 @@ unsafe fn multiply<P: Multiply<R>, const R: usize, const A: bool, const B: bool>
         // SAFETY: the whole warpgroup is here.
         unsafe { sums.wait() };
         release(position.previous(P::Sums::STAGES), k > depth.start);
-        // SAFETY: the whole warp is here; by contract of the kernel there is room for the product.
+        // SAFETY: the whole warp is here; by contract of the kernel there is room for the product, and for the sums of
+        // parts, of which each block has one.
         unsafe {
-            store::<P, P::Sums>(problem, &sums, ring, warp, &mut copy, [column, row + warp * 16, product]);
+            if problem.parts.depth == 0 {
+                store::<P, P::Sums>(problem, &sums, ring, warp, &mut copy, [column, row + warp * 16, product]);
+            } else {
+                add_up(problem, &sums, &item, warp);
+            }
         }
         index += thread::grid_dim_x();
     }

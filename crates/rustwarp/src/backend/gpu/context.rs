@@ -267,25 +267,19 @@ impl Current<'_> {
         let function = self.function(module, call, shape.shared)?;
         let mut params: Vec<*mut c_void> = call.params.iter().map(|bytes| bytes.as_ptr().cast_mut().cast()).collect();
         let ([gx, gy, gz], [bx, by, bz]) = (shape.grid, shape.block);
+        let (params, stream, shared) = (params.as_mut_ptr(), self.queue.raw(), shape.shared);
         // SAFETY: the function is loaded; by contract `params` points to as many values as the entry has parameters,
         // and its contract holds for them. The driver copies the values before it returns.
         let result = unsafe {
-            sys::cuLaunchKernel(
-                function,
-                gx,
-                gy,
-                gz,
-                bx,
-                by,
-                bz,
-                shape.shared,
-                self.queue.raw(),
-                params.as_mut_ptr(),
-                std::ptr::null_mut(),
-            )
+            if shape.cooperative {
+                sys::cuLaunchCooperativeKernel(function, gx, gy, gz, bx, by, bz, shared, stream, params)
+            } else {
+                let extra = std::ptr::null_mut();
+                sys::cuLaunchKernel(function, gx, gy, gz, bx, by, bz, shared, stream, params, extra)
+            }
         };
         self.launched(result, call, shape)?;
-        self.queue.note_kernel()
+        self.queue.note_kernel(shape.cooperative)
     }
 
     /// The result of launching or replacing a kernel in this library's words.
@@ -299,6 +293,11 @@ impl Current<'_> {
             sys::CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => Err(Error::Argument(format!(
                 "`{}` needs too many registers for {shape}: use a smaller block",
                 call.entry
+            ))),
+            sys::CUresult::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE => Err(Error::Argument(format!(
+                "the blocks of `{}` wait for each other, and {} has no room for all of {shape}: does the process share \
+                 it with others?",
+                call.entry, self.card.info.name
             ))),
             other => check(other, || format!("launching `{}` with {shape}", call.entry)),
         }

@@ -95,9 +95,11 @@ impl Current<'_> {
         };
         self.with(graph, |captured| {
             let count = captured.kernels.len();
-            let Some(&Node(node)) = captured.kernels.get(index) else {
+            let Some(&Node { node, cooperative }) = captured.kernels.get(index) else {
                 return Err(Error::Mismatch(format!("the graph has {count} kernels, and none of index {index}")));
             };
+            // The parameters of a node do not say it: the old launch's would stay.
+            shape.require_like(cooperative)?;
             let executable = captured.executable()?;
             // SAFETY: the node belongs to the graph; by contract the arguments are those of the entry, and the driver
             // copies them before it returns.

@@ -62,9 +62,13 @@ struct Capture {
     kernels: Vec<Node>,
 }
 
-/// A node of a graph.
+/// A kernel of a graph.
 #[derive(Clone, Copy)]
-pub(super) struct Node(pub sys::CUgraphNode);
+pub(super) struct Node {
+    pub node: sys::CUgraphNode,
+    /// Whether its launch is cooperative.
+    pub cooperative: bool,
+}
 
 // SAFETY: a handle of the driver, which may be used from any thread.
 unsafe impl Send for Node {}
@@ -123,8 +127,8 @@ impl Queue {
         lock(&self.capture).take().map(|capture| capture.kernels).unwrap_or_default()
     }
 
-    /// In a capture, stores the node of the kernel that was just launched.
-    pub fn note_kernel(&self) -> Result<()> {
+    /// In a capture, stores the node of the kernel that was just launched, cooperatively or not.
+    pub fn note_kernel(&self, cooperative: bool) -> Result<()> {
         let mut capture = lock(&self.capture);
         let Some(capture) = &mut *capture else { return Ok(()) };
         let mut status = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
@@ -145,7 +149,7 @@ impl Queue {
             return Err(Error::Device(format!("capturing a kernel: the driver reports {count} last nodes, not one")));
         }
         // SAFETY: the driver returned an array of one node, which is valid until the next call for this stream.
-        capture.kernels.push(Node(unsafe { *nodes }));
+        capture.kernels.push(Node { node: unsafe { *nodes }, cooperative });
         Ok(())
     }
 }

@@ -32,8 +32,8 @@ impl Step {
     /// Whether a graph with this step can be updated to one with the other.
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Launch { module, call, .. }, Self::Launch { module: other, call: of, .. }) => {
-                module == other && call.entry == of.entry
+            (Self::Launch { module, call, shape }, Self::Launch { module: other, call: of, shape: with }) => {
+                module == other && call.entry == of.entry && shape.cooperative == with.cooperative
             }
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
@@ -197,6 +197,9 @@ unsafe impl Streams for Sim {
         self.shared.with(graph, |steps| {
             let count = kernels(steps);
             match steps.iter_mut().filter(|step| matches!(step, Step::Launch { .. })).nth(index) {
+                Some(Step::Launch { shape: old, .. }) if old.cooperative != shape.cooperative => {
+                    return shape.require_like(old.cooperative);
+                }
                 Some(step) => *step = Step::launch(module, call, shape),
                 None => {
                     return Err(Error::Mismatch(format!("the graph has {count} kernels, and none of index {index}")));
