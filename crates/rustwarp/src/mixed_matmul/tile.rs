@@ -41,7 +41,7 @@ pub type Join = [f64; 2];
 pub const LAUNCH: Join = [2500.0, 0.006];
 
 /// By blocks that wait for each other (`docs/results/h200/2026-11-30-parts.txt`).
-pub const WAIT: Join = [2000.0, 0.0022];
+pub const WAIT: Join = [2500.0, 0.0022];
 
 /// Least number of stages of 128 bytes of the depth for which another part pays.
 const LEAST: u32 = 4;
@@ -109,6 +109,7 @@ mod tests {
             parts
         };
         assert!(parts(16, 4096, 16384, 1) > 1);
+        assert_eq!(parts(128, 4096, 4096, 1), 1, "memory takes as long");
         assert_eq!(parts(512, 512, 512, 1), 1, "adding the sums takes as long");
         assert!(parts(64, 64, 16384, 1) > 16);
         assert_eq!(parts(64, 64, 256, 1), 1);

@@ -190,8 +190,8 @@ impl<T: Sum> Tile<T> {
         }
     }
 
-    /// Adds the parts of an element of each of the first `N` of `UNITS` units, which are `step` apart, as far as there
-    /// are so many; it reads `EACH` parts at once.
+    /// Adds the parts of one element in each of at most `N` units, from `first` on, which are `step` apart. It reads
+    /// `EACH` parts at once.
     ///
     /// # Safety
     /// The sums are there.
@@ -213,8 +213,8 @@ impl<T: Sum> Tile<T> {
         }
     }
 
-    /// The sums of `N` parts from `part` on, as far as there are so many, of an element that has its sum in this part
-    /// at `at`.
+    /// The sums of one element in `N` parts from `part` on; its sum in `part` is at `at`. Parts beyond the last one
+    /// count as 0.
     ///
     /// # Safety
     /// The sums are there.

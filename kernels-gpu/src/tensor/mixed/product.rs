@@ -68,9 +68,9 @@ macro_rules! kernels {
         /// nothing but, exactly, the addend. `part` is a multiple of 128 bytes, or 0; with it both factors are shared,
         /// `count * part` is `k` or more, `(count - 1) * part` less, the launch is cooperative and has a block for each
         /// part of each tile, `sums` has [`room`](super::parts::room) for each, and `words` has one for each tile,
-        /// which was 0 before the first launch and is used by one at a time. The other pointers are null or have their
-        /// elements. Without [`PLAIN`]: a GPU of sm_90, and the tile's dynamic shared memory; with it, no maps are used
-        /// and no parts, but `a` and `b` have their elements.
+        /// which was 0 before the first launch; one launch at a time uses them. The other pointers are null or have
+        /// their elements. Without [`PLAIN`]: a GPU of sm_90, and the tile's dynamic shared memory; with it, neither
+        /// maps nor parts are used, but `a` and `b` have their elements.
         #[kernel(for P in [F16, Bf16], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 1))]
         pub unsafe fn $half<P: Multiply<$registers>, const A: bool, const B: bool>(
             a_map: TensorMap<P>,
