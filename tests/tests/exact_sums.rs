@@ -163,3 +163,38 @@ fn special_values() {
     plan.launch(&device.upload(&[1.0; 5000]).expect("memory"), &mut output).expect("a launch");
     assert_eq!(output.download().expect("a sum"), [5000.0]);
 }
+
+#[test]
+fn words_carry_before_they_overflow() {
+    // One warp, so that every lane adds several times as many numbers to a word as it takes between two carries. All
+    // mantissas are ones, and with an exponent 50 above a multiple of 51 a number adds the most to a word that one can;
+    // those of 2000 do not fit in registers beside them.
+    let device = sim();
+    let number = |i: u64, sign: u64| {
+        let position = if i % 64 == 63 { 2000 } else { 51 * 20 + 50 };
+        f64::from_bits(sign << 63 | position << 52 | ((1 << 52) - 1))
+    };
+    for sign in [0, 1] {
+        let mut values: Vec<f64> = (0..250_001).map(|i| number(i, sign)).collect();
+        let plan = Plan::<f64>::new(&device, values.len(), Tuning { block: Some(32), grid: Some(1) }).expect("a plan");
+        let mut output = device.zeros::<f64>(1).expect("memory");
+        let mut check = |values: &[f64], expected: f64| {
+            plan.launch(&device.upload(values).expect("memory"), &mut output).expect("a launch");
+            assert_eq!(bits(output.download().expect("a sum")[0]), bits(expected));
+        };
+        check(&values, on_cpu(&values));
+        // Without the large numbers, what is left of them are the words of the others.
+        let large: Vec<f64> = values.iter().copied().filter(|x| x.abs() > 1e100).map(|x| -x).collect();
+        let rest: Vec<f64> = values.iter().copied().filter(|x| x.abs() < 1e100).collect();
+        let both: Vec<f64> = [&values[..], &large[..]].concat();
+        assert_eq!(bits(on_cpu(&both)), bits(on_cpu(&rest)));
+        assert_eq!(bits(device.exact_sum(&device.upload(&both).expect("memory")).expect("a sum")), bits(on_cpu(&rest)));
+        // Special values among those that go to words at once.
+        values[100_000] = f64::INFINITY;
+        check(&values, f64::INFINITY);
+        values[200_000] = f64::NEG_INFINITY;
+        check(&values, f64::NAN);
+        values[100_000] = 1.0;
+        check(&values, f64::NEG_INFINITY);
+    }
+}

@@ -6,9 +6,8 @@
 //! - *Error bound*: half a unit in the last place of the result.
 //! - *Determinism*: correctly rounded: the same bits for any order of the elements, on any device, and on the CPU
 //!   ([`on_cpu`]).
-//! - *Speed*, for large inputs on GPUs with an f64 unit for every second lane: that of memory for f32, whatever the
-//!   elements; for f64 as long as they, their sum and the errors of the additions extend over less than 106 bits;
-//!   elements of all exponents of f64 take four times as long.
+//! - *Speed*, for large inputs on GPUs with an f64 unit for every second lane: that of memory, whatever the elements;
+//!   8 % less of f64 if they, their sum and the errors of the additions extend over 106 bits or more.
 //! - *Source*: U. Kulisch's superaccumulator, below expansions of S. Collange, D. Defour, S. Graillat, R. Iakymchuk
 //!   (2015) and sums by exponent. The kernel is `kernels_gpu::exact_sum::best`.
 
@@ -162,13 +161,13 @@ fn largest_block<T: Real>(info: &DeviceInfo) -> u32 {
 
 /// Default number of threads per block: fewer than the tuned number where shared memory is small.
 pub fn default_block<T: Real>(info: &DeviceInfo) -> u32 {
-    best::block(size_of::<T>()).min(largest_block::<T>(info))
+    best::BLOCK.min(largest_block::<T>(info))
 }
 
 /// The shape of a launch for `n` elements.
 fn shape<T: Real>(info: &DeviceInfo, n: u64, tuning: Tuning) -> Result<Shape> {
     let bytes = size_of::<T>();
-    let tuned = Tuned { block: default_block::<T>(info), blocks_per_sm: best::BLOCKS_PER_SM, alone: 0 };
+    let tuned = Tuned { block: default_block::<T>(info), blocks_per_sm: best::blocks_per_sm(bytes), alone: 0 };
     let LastBlock { block, grid, .. } = LastBlock::new(info, n, 16 / bytes as u32, tuned, tuning)?;
     let shared = block / 32 * best::warp_bytes(bytes);
     if shared > info.max_shared {

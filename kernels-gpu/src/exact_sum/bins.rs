@@ -4,7 +4,7 @@
 //! 2^(8 * b + 31), in the unit of `digits`, and an `f64` represents multiples of a unit up to 2^53 times as large.
 //! Infinities and NaN have the highest exponent, and make the last accumulator an infinity or NaN.
 
-use super::digits::{DIGIT_BITS, add_word, is_last, report, scale, special_bit};
+use super::digits::{add_lanes, is_last, report, scale, special_bit};
 use super::finish::{Finish, finish_total};
 use crate::operator::chunk::Chunk;
 use crate::reduce::WARP;
@@ -113,27 +113,8 @@ unsafe fn add_bin(block: *const f64, bin: u32, warps: u32, total: *mut i64, word
     }
     // SAFETY: `words` is that of the launch.
     unsafe { report(words, special) };
-    // SAFETY: all lanes call it.
-    if !unsafe { warp::any(warp::ALL, sum != 0) } {
-        return;
-    }
-    let mut delta = WARP / 2;
-    while delta > 0 {
-        // SAFETY: all lanes of the warp have the same answer from the vote.
-        sum += unsafe { warp::shuffle_xor(warp::ALL, sum, delta) };
-        delta /= 2;
-    }
-    // The sum extends over three digits, of which the highest has the sign.
-    let (digit, shift) = (position / DIGIT_BITS, position % DIGIT_BITS);
-    let lane = warp::lane_id();
-    let piece = match lane {
-        0 => (sum << shift) & i64::from(u32::MAX),
-        1 => (sum >> (DIGIT_BITS - shift)) & i64::from(u32::MAX),
-        2 => sum >> 32 >> (DIGIT_BITS - shift),
-        _ => 0,
-    };
-    // SAFETY: the total has these words, since 8 * 31 bits are 7 digits and a shift.
-    unsafe { add_word(total, (digit + lane) as usize, piece) };
+    // SAFETY: all lanes call it; the total has the words, since 8 * 31 bits are 7 digits and a shift.
+    unsafe { add_lanes(total, position, sum) };
 }
 
 /// Visits the thread's share of the elements.

@@ -264,6 +264,36 @@ pub unsafe fn add_word(total: *mut i64, word: usize, value: i64) {
     }
 }
 
+/// Adds the sum of what all lanes of the warp have, in multiples of 2^`position` units, to the total.
+///
+/// # Safety
+/// All lanes call it with the same position; the total has words for the digit of the position and the two after it,
+/// which the threads of this launch access by atomics.
+#[inline(always)]
+pub unsafe fn add_lanes(total: *mut i64, position: u32, mut sum: i64) {
+    // SAFETY: all lanes call it.
+    if !unsafe { warp::any(warp::ALL, sum != 0) } {
+        return;
+    }
+    let mut delta = WARP / 2;
+    while delta > 0 {
+        // SAFETY: all lanes of the warp have the same answer from the vote.
+        sum += unsafe { warp::shuffle_xor(warp::ALL, sum, delta) };
+        delta /= 2;
+    }
+    // The sum extends over three digits, of which the highest has the sign.
+    let (digit, shift) = (position / DIGIT_BITS, position % DIGIT_BITS);
+    let lane = warp::lane_id();
+    let piece = match lane {
+        0 => (sum << shift) & DIGIT,
+        1 => (sum >> (DIGIT_BITS - shift)) & DIGIT,
+        2 => sum >> 32 >> (DIGIT_BITS - shift),
+        _ => 0,
+    };
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { add_word(total, (digit + lane) as usize, piece) };
+}
+
 /// Reports special values among the elements, or [`USED`].
 ///
 /// # Safety

@@ -4,8 +4,9 @@
 //! in a second number, whose own errors are 0 as long as the elements, their sum and the errors extend over less than
 //! 106 bits. An overflow leaves a NaN there, so that one test finds all that did not fit.
 
-use super::digits::{Column, USED, add_columns, is_last, report, seen};
+use super::digits::{USED, is_last, report, seen, special_bit};
 use super::finish::{Finish, finish_total};
+use super::scaled::{ADDITIONS, Scaled, add_columns};
 use crate::operator::{chunk::Chunk, slots};
 use crate::reduce::WARP;
 use crate::unroll::unroll;
@@ -17,6 +18,12 @@ const UNROLL: usize = 8;
 
 /// Elements of 16 bytes, and running sums.
 const W: usize = 2;
+
+/// Rounds that a warp adds to its columns after one that did not fit, before it tries the next in registers.
+// tune: 4 16
+const DIRECT: usize = 16;
+
+const _: () = assert!(2 * W + DIRECT * UNROLL * W <= ADDITIONS as usize);
 
 /// A number, and a smaller one, whose exact sum counts.
 #[derive(Clone, Copy)]
@@ -46,37 +53,62 @@ impl Expansion {
     }
 }
 
-/// A lane's sum: what its expansion holds, and its column of digits.
+/// A lane's sum: what its expansion holds, and its column.
 struct Lane {
     value: Expansion,
-    column: Column,
+    column: Scaled,
     /// Whether the column is in use; it is uninitialised before.
     spilled: bool,
+    /// Additions to the column before it has to carry.
+    room: u32,
     /// Bits of special values.
     special: u32,
 }
 
 impl Lane {
-    /// Adds a number to the digits.
+    /// Prepares the column for this number of additions.
     ///
     /// # Safety
     /// Only this lane accesses its column until the next barrier.
     #[inline(always)]
-    unsafe fn spill(&mut self, x: f64) {
-        // SAFETY: the caller upholds this function's contract.
-        unsafe {
-            if !self.spilled {
-                self.column.clear::<f64>();
-                self.spilled = true;
-            }
-            self.special |= self.column.add(x);
+    unsafe fn make_room(&mut self, additions: u32) {
+        if self.room < additions {
+            // SAFETY: the caller upholds this function's contract.
+            unsafe { self.carry() };
+            self.spilled = true;
+            self.room = ADDITIONS;
         }
+        self.room -= additions;
     }
 
-    /// Adds an exact sum to the expansion if it fits, else to the digits.
+    /// Reduces the column's words to their bits, or sets them to 0 before their first use.
     ///
     /// # Safety
-    /// As for [`Lane::spill`].
+    /// As for [`Lane::make_room`].
+    #[inline(always)]
+    unsafe fn carry(&self) {
+        // SAFETY: the caller upholds this function's contract.
+        unsafe { if self.spilled { self.column.carry() } else { self.column.clear() } }
+    }
+
+    /// Adds both numbers of an exact sum to the column, which has room for them.
+    ///
+    /// # Safety
+    /// As for [`Lane::make_room`], after it.
+    #[inline(always)]
+    unsafe fn spill(&mut self, sum: Expansion) {
+        // SAFETY: the caller upholds this function's contract.
+        unsafe {
+            self.column.add(sum.high);
+            self.column.add(sum.low);
+        }
+        self.special |= special_bits([sum.high, sum.low]);
+    }
+
+    /// Adds an exact sum to the expansion if it fits, else to the column.
+    ///
+    /// # Safety
+    /// As for [`Lane::make_room`].
     #[inline(always)]
     unsafe fn absorb(&mut self, other: Expansion) {
         let mut value = self.value;
@@ -86,11 +118,23 @@ impl Lane {
         } else {
             // SAFETY: the caller upholds this function's contract.
             unsafe {
-                self.spill(other.high);
-                self.spill(other.low);
+                self.make_room(2);
+                self.spill(other);
             }
         }
     }
+}
+
+/// The bits of special values among numbers.
+#[inline(always)]
+fn special_bits<const N: usize>(numbers: [f64; N]) -> u32 {
+    let mut bits = 0;
+    unroll!(k < N => {
+        if !numbers[k].is_finite() {
+            bits |= special_bit(numbers[k]);
+        }
+    });
+    bits
 }
 
 /// The finished sum, in one thread of the grid.
@@ -144,7 +188,7 @@ unsafe fn block_sum(fill: impl Fn(&mut Lane), total: *mut i64, words: *mut u32) 
     let (tid, slots) = (thread::thread_idx_x(), slots::of_warps::<Expansion>());
     // SAFETY: the caller upholds this function's contract: lanes have columns and warps have slots of their own.
     unsafe {
-        let mut lane = Lane { value: ZERO, column: Column::of_lane::<f64>(), spilled: false, special: 0 };
+        let mut lane = Lane { value: ZERO, column: Scaled::of_lane(), spilled: false, room: 0, special: 0 };
         fill(&mut lane);
         warp_sum(&mut lane);
         if tid % WARP == 0 {
@@ -157,11 +201,9 @@ unsafe fn block_sum(fill: impl Fn(&mut Lane), total: *mut i64, words: *mut u32) 
         }
         report(words, lane.special);
         if thread::sync_threads_or(lane.spilled.into()) != 0 {
-            if !lane.spilled {
-                lane.column.clear::<f64>();
-            }
+            lane.carry();
             thread::sync_threads(); // separates the additions to the columns from their sum
-            add_columns::<f64>(total);
+            add_columns(total);
             if tid == 0 {
                 report(words, USED);
             }
@@ -200,45 +242,69 @@ fn share(input: &[f64], lane: &mut Lane) {
     let (head, chunks, tail) = unsafe { input.align_to::<Chunk<f64, W>>() };
     let (me, threads) = (thread::global_index(), thread::grid_stride());
     let mut sums = [ZERO; W];
-    let mut i = me;
+    let mut direct = 0;
+    // All lanes of a warp have as many rounds, since they decide together.
+    let mut i = me - warp::lane_id() as usize;
     while i < chunks.len() {
-        let last = chunks.len() - 1;
-        // Past the end the last chunk is loaded, and not used: a load that no branch guards can start at once.
-        // SAFETY: `last` is an index.
-        let mut round: [Chunk<f64, W>; UNROLL] =
-            core::array::from_fn(|k| unsafe { Chunk::load(chunks.as_ptr().add(last.min(i + k * threads))) });
-        if i + (UNROLL - 1) * threads > last {
-            unroll!(k < UNROLL => {
-                if i + k * threads > last {
-                    round[k] = Chunk([0.0; W]);
-                }
-            });
-        }
-        let before = sums;
-        if !add_round(&mut sums, round) {
-            sums = [ZERO; W];
-            // SAFETY: the column is the lane's.
-            unsafe { spill_round(lane, before, chunks, i, threads) };
-        }
+        let round = load(chunks, i + warp::lane_id() as usize, threads);
         i += UNROLL * threads;
-    }
-    // SAFETY: the column is the lane's.
-    unsafe {
-        lane.absorb(sums[0]);
-        lane.absorb(sums[1]);
-        // At most one element on either side.
-        if me < head.len() {
-            lane.absorb(Expansion { high: head[me], low: 0.0 });
+        if direct == 0 {
+            let before = sums;
+            // SAFETY: all lanes of the warp are in the same round.
+            if unsafe { warp::all(warp::ALL, add_round(&mut sums, &round)) } {
+                continue;
+            }
+            sums = [ZERO; W];
+            direct = DIRECT;
+            // SAFETY: the column is the lane's.
+            unsafe {
+                lane.make_room((2 * W + DIRECT * UNROLL * W) as u32);
+                lane.spill(before[0]);
+                lane.spill(before[1]);
+            }
         }
-        if me < tail.len() {
-            lane.absorb(Expansion { high: tail[me], low: 0.0 });
-        }
+        direct -= 1;
+        // SAFETY: the column is the lane's.
+        unsafe { spill_round(lane, &round) };
     }
+    // At most one element on either side.
+    let of = |end: &[f64]| Expansion { high: if me < end.len() { end[me] } else { 0.0 }, low: 0.0 };
+    let count = if head.len() + tail.len() == 0 { 2 } else { 4 };
+    let mut k = 0;
+    while k < count {
+        let sum = match k {
+            0 => sums[0],
+            1 => sums[1],
+            2 => of(head),
+            _ => of(tail),
+        };
+        // SAFETY: the column is the lane's.
+        unsafe { lane.absorb(sum) };
+        k += 1;
+    }
+}
+
+/// Loads a round of chunks from `first` on. Past the end the last chunk is loaded, and not used: a load that no branch
+/// guards can start at once.
+#[inline(always)]
+fn load(chunks: &[Chunk<f64, W>], first: usize, threads: usize) -> [Chunk<f64, W>; UNROLL] {
+    let last = chunks.len() - 1;
+    // SAFETY: `last` is an index.
+    let mut round: [Chunk<f64, W>; UNROLL] =
+        core::array::from_fn(|k| unsafe { Chunk::load(chunks.as_ptr().add(last.min(first + k * threads))) });
+    if first + (UNROLL - 1) * threads > last {
+        unroll!(k < UNROLL => {
+            if first + k * threads > last {
+                round[k] = Chunk([0.0; W]);
+            }
+        });
+    }
+    round
 }
 
 /// Adds a round of chunks, and returns whether all of it fits.
 #[inline(always)]
-fn add_round(sums: &mut [Expansion; W], round: [Chunk<f64, W>; UNROLL]) -> bool {
+fn add_round(sums: &mut [Expansion; W], round: &[Chunk<f64, W>; UNROLL]) -> bool {
     let mut left = 0;
     unroll!(k < const { UNROLL * W } => {
         left |= sums[k % W].add(round[k / W].0[k % W]).to_bits();
@@ -246,34 +312,23 @@ fn add_round(sums: &mut [Expansion; W], round: [Chunk<f64, W>; UNROLL]) -> bool 
     left << 1 == 0 // without the sign of a zero
 }
 
-/// Adds the sums before a round, and the round's elements, to the digits: the elements are loaded again, one by one.
+/// Adds a round's elements to the column, which has room for them.
 ///
 /// # Safety
-/// The column is the lane's.
+/// As for [`Lane::spill`].
 #[inline(always)]
-unsafe fn spill_round(lane: &mut Lane, sums: [Expansion; W], chunks: &[Chunk<f64, W>], first: usize, threads: usize) {
-    let [one, two] = sums;
-    let elements = chunks.as_ptr().cast::<f64>();
-    let mut k = 0;
-    while k < 2 * W + UNROLL * W {
-        // One addition for all of them: its code is long.
-        let x = match k {
-            0 => one.high,
-            1 => one.low,
-            2 => two.high,
-            3 => two.low,
-            _ => {
-                let (row, column) = ((k - 2 * W) / W, k % W);
-                let i = first + row * threads;
-                if i >= chunks.len() {
-                    return;
-                }
-                // SAFETY: there is a chunk `i`.
-                unsafe { elements.add(i * W + column).read() }
-            }
-        };
+unsafe fn spill_round(lane: &mut Lane, round: &[Chunk<f64, W>; UNROLL]) {
+    // Stays 0 without a special value, and becomes NaN with one.
+    let mut zero = 0.0;
+    unroll!(k < const { UNROLL * W } => {
+        let x = round[k / W].0[k % W];
+        zero += x * 0.0;
         // SAFETY: the caller upholds this function's contract.
-        unsafe { lane.spill(x) };
-        k += 1;
+        unsafe { lane.column.add(x) };
+    });
+    if zero != 0.0 {
+        unroll!(k < UNROLL => {
+            lane.special |= special_bits(round[k].0);
+        });
     }
 }

@@ -19,6 +19,7 @@ mod bins;
 mod digits;
 mod expansion;
 mod finish;
+mod scaled;
 pub mod superaccumulator;
 
 pub use best::Real;
@@ -29,4 +30,4 @@ pub use finish::{round_totals, total_words};
 pub const MAX_GRID: u32 = 1 << 20;
 
 /// Threads per block that the ladder offers: the shared memory of more does not fit on every GPU.
-pub const BLOCKS: [u32; 5] = [32, 64, 96, 128, 256];
+pub const BLOCKS: [u32; 6] = [32, 64, 96, 128, 192, 256];

@@ -127,7 +127,7 @@ impl<T: Element + Real> Ladder for ExactSum<T> {
             Rung {
                 name: "best",
                 idea: best::IDEA,
-                block: BlockRule::OneOf { sizes: &BLOCKS, default: best::block(size_of::<T>()) },
+                block: BlockRule::OneOf { sizes: &BLOCKS, default: best::BLOCK },
                 kernel: Planned::ByLibrary,
             },
         ]
