@@ -69,3 +69,34 @@ pub fn small_integers_are_exact(device: &Device) {
     small_integers::<i8, i32>(device, |x| x as i8);
     small_integers::<i8, f32>(device, |x| x as i8);
 }
+
+/// Products whose depth is divided, in a graph: each of its launches makes a new product of what is in memory then, and
+/// so does a launch beside it.
+pub fn parts_in_a_graph(device: &Device) {
+    let (m, n, k) = (70, 66, 2048);
+    let sizes = Sizes { m, n, k, transposed: [false, true], ..Sizes::default() };
+    for way in ways::<f16, f32>() {
+        let way = Forced { part: Some(512), ..way };
+        let plan: Plan<f16, f32> = Plan::forced(device, sizes, Batch::SINGLE, way).expect("a plan");
+        let mut a = device.zeros::<f16>(m * k).expect("memory");
+        let mut b = device.zeros::<f16>(k * n).expect("memory");
+        let mut c = device.zeros::<f32>(m * n).expect("memory");
+        let graph = device.capture(|_| plan.launch([&a, &b], &mut c)).expect("a graph");
+        for round in 1..4 {
+            let narrow = |n, step| integers(n, step).map(f16::from_f32).collect::<Vec<_>>();
+            let (in_a, in_b) = (narrow(m * k, 3 + round), narrow(k * n, 7 + round));
+            a.write(&in_a).expect("a copy");
+            b.write(&in_b).expect("a copy");
+            let sum = |at: usize| {
+                let (row, column) = (&in_a[at / n * k..][..k], &in_b[at % n * k..][..k]);
+                row.iter().zip(column).map(|(x, y)| x.to_f32() * y.to_f32()).sum::<f32>()
+            };
+            let sums: Vec<f32> = (0..m * n).map(sum).collect();
+            graph.launch().expect("a launch");
+            assert_eq!(c.download().expect("elements"), sums, "{way:?}, round {round}");
+            c.write(&vec![f32::NAN; m * n]).expect("a copy");
+            plan.launch([&a, &b], &mut c).expect("a launch");
+            assert_eq!(c.download().expect("elements"), sums, "{way:?}, beside the graph");
+        }
+    }
+}

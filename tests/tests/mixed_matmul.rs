@@ -226,3 +226,8 @@ fn wrong_sizes_are_refused() {
     assert!(matches!(refused(Sizes { m: 2, n: 2, k: 5, ..Sizes::default() }), Error::Mismatch(_)));
     assert!(matches!(refused(Sizes { m: 1, n: 1, k: 1 << 31, ..Sizes::default() }), Error::Argument(_)));
 }
+
+#[test]
+fn parts_in_a_graph() {
+    tests::mixed::parts_in_a_graph(&sim());
+}

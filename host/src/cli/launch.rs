@@ -39,7 +39,7 @@ pub(super) struct Options {
     /// Blocks of a cluster, on the simulator: X, or X,Y or X,Y,Z; default: what the kernel requires
     #[arg(long, value_parser = triple)]
     pub cluster: Option<Triple>,
-    /// Start all blocks at once, on the simulator, so that they may wait for each other; an error if they do not fit
+    /// Start all blocks at once, so that they may wait for each other; an error if they do not fit
     #[arg(long)]
     pub cooperative: bool,
 }
@@ -199,8 +199,8 @@ fn no_entry(image: &Image) -> Error {
 
 fn check_shape(device: &dyn Backend, shape: &Shape) -> Result<()> {
     let info = device.info();
-    if info.is_gpu() && (shape.cluster.is_some() || shape.cooperative) {
-        return Err(Error::Usage("--cluster and --cooperative need the simulator: add --device sim".to_owned()));
+    if info.is_gpu() && shape.cluster.is_some() {
+        return Err(Error::Usage("--cluster needs the simulator: add --device sim".to_owned()));
     }
     if shape.grid.contains(&0) || shape.block.contains(&0) {
         return Err(Error::Usage(format!("{shape} launches nothing: every size must be 1 or more")));

@@ -58,6 +58,28 @@ pub unsafe fn thread_sync_threads(out: *mut u32) {
     }
 }
 
+/// Passes values to the mirrored thread of the same half of the block. Each half has a barrier of its own, and the
+/// second one twice as many rounds.
+#[kernel]
+pub unsafe fn thread_sync_some(out: *mut u32) {
+    let cache = shared::dynamic_shared_mem::<u32>();
+    let (t, half) = (thread_idx_x(), block_dim_x() / 2);
+    let (group, place) = (t / half, t % half);
+    let mut value = t * 10;
+    for _ in 0..=group {
+        // SAFETY: the launch has a word of shared memory for each thread. All threads of a half come here equally
+        // often, whole warps, and access the words of their half between its barriers.
+        unsafe {
+            *cache.add(t as usize) = value;
+            sync_some(1 + group, half);
+            value = *cache.add((group * half + half - 1 - place) as usize) + 1;
+            sync_some(1 + group, half);
+        }
+    }
+    // SAFETY: `out` has a word for each thread.
+    unsafe { *out.add(index_1d() as usize) = value };
+}
+
 /// The three voting barriers on the predicate "index below `limit`".
 #[kernel]
 pub unsafe fn thread_sync_votes(out: *mut u32, limit: u32) {
@@ -138,6 +160,8 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
         }
     }
     let mirrored: Vec<u32> = (0..3).flat_map(|_| (0..96).map(|t| (95 - t) * 10)).collect();
+    let halves: Vec<u32> =
+        (0..2).flat_map(|_| (0..128).map(|t| if t < 64 { (63 - t) * 10 + 1 } else { t * 10 + 2 })).collect();
     let votes = |limit: u32| -> Vec<u32> {
         (0..70).flat_map(|_| [limit.min(70), u32::from(limit >= 70), u32::from(limit > 0)]).collect()
     };
@@ -151,6 +175,7 @@ pub fn cases() -> std::vec::Vec<crate::case::Case> {
             .shared(96 * 4)
             .output(&mirrored)
             .calls(|b| thread_sync_threads(out(b[0]))),
+        Case::new("thread_sync_some", 2, 128).shared(128 * 4).output(&halves).calls(|b| thread_sync_some(out(b[0]))),
         Case::new("thread_fences", 2, 33).output(&[5u32; 66]).calls(|b| thread_fences(out(b[0]))),
         Case::new("thread_launch_bounds of 64", 1, 64)
             .output(&[64u32; 64])

@@ -74,6 +74,34 @@ pub(super) fn a_graph_is_updated(device: &Device) -> rustwarp::Result<()> {
     Ok(())
 }
 
+pub(super) fn a_graph_launches_cooperatively(device: &Device) -> rustwarp::Result<()> {
+    let module = load(device)?;
+    let x = device.upload(&[0_u32; 300])?;
+    let (call, shape) = shift_call(View::from(&x), 1);
+    let mut graph = device.capture(|device| {
+        device.will_write(&x)?;
+        // SAFETY: the kernel accesses the elements of `x`, one per thread.
+        unsafe { module.launch(&call, shape.cooperative()) }
+    })?;
+    for round in 1..=3 {
+        graph.launch()?;
+        assert_eq!(x.download()?, [round; 300]);
+    }
+    let (call, shape) = shift_call(View::from(&x), 10);
+    // SAFETY: the kernel accesses the elements of `x`, which the graph keeps already.
+    unsafe { graph.set_kernel(0, &module, &call, shape.cooperative())? };
+    graph.launch()?;
+    assert_eq!(x.download()?, [13; 300]);
+    // A launch whose blocks may run one after the other does not replace it; the graph is unchanged.
+    let (call, shape) = shift_call(View::from(&x), 1000);
+    // SAFETY: as above.
+    let plain = unsafe { graph.set_kernel(0, &module, &call, shape) };
+    assert!(matches!(plain, Err(Error::Mismatch(_))), "{plain:?}");
+    graph.launch()?;
+    assert_eq!(x.download()?, [23; 300]);
+    Ok(())
+}
+
 pub(super) fn a_graph_keeps_its_memory(device: &Device) -> rustwarp::Result<()> {
     let module = load(device)?;
     let mut result = device.zeros::<u32>(1)?;

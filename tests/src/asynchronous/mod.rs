@@ -57,6 +57,7 @@ pub const ALL: &[(&str, Test)] = &[
     ("freed_memory_is_reused", streams::freed_memory_is_reused),
     ("a_graph_is_replayed", graphs::a_graph_is_replayed),
     ("a_graph_is_updated", graphs::a_graph_is_updated),
+    ("a_graph_launches_cooperatively", graphs::a_graph_launches_cooperatively),
     ("a_graph_keeps_its_memory", graphs::a_graph_keeps_its_memory),
     ("a_graph_contains_no_waiting", graphs::a_graph_contains_no_waiting),
     ("what_is_made_in_a_capture_outlives_it", graphs::what_is_made_in_a_capture_outlives_it),
