@@ -172,7 +172,7 @@ fn mixed<T: Factor<O>, O: Scalar>(device: &Device, types: &Types<T, O, f32>) {
         types.check_layouts(device, [33, 18, 35], &format!("{way:?}"), |(sizes, batch), factors, epilogue, product| {
             mixed_matmul::Plan::forced(device, sizes, batch, way)?.launch_with(factors, epilogue, product)
         });
-        // A divided depth, whose sums are finished by another kernel.
+        // A divided depth, whose sums are finished at the end or by another kernel.
         let way = Forced { part: Some(stage as u32), ..way };
         for transposed in STORED {
             let sizes = Sizes { m: 40, n: 24, k: 3 * stage, transposed, leading_dimensions: [0, 0, 27] };

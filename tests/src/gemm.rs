@@ -147,7 +147,7 @@ fn mixed<T: Factor<O>, O: Scalar>(device: &Device, types: &Types<T, O>) {
         for sizes in [[140, 72, 96], [33, 18, 35]] {
             each(sizes, |layout, scales| check(layout, scales, way));
         }
-        // A divided depth, whose sums are written by another kernel.
+        // A divided depth, whose sums are added up at the end or by another kernel.
         let stage = 128 / size_of::<T>();
         each([40, 24, 3 * stage], |layout, scales| {
             if layout.1.count == 1 {

@@ -78,8 +78,8 @@ pub fn parts_in_a_graph(device: &Device) {
     for way in ways::<f16, f32>() {
         let way = Forced { part: Some(512), ..way };
         let plan: Plan<f16, f32> = Plan::forced(device, sizes, Batch::SINGLE, way).expect("a plan");
-        let mut a = device.zeros::<f16>(m * k).expect("memory");
-        let mut b = device.zeros::<f16>(k * n).expect("memory");
+        let a = device.zeros::<f16>(m * k).expect("memory");
+        let b = device.zeros::<f16>(k * n).expect("memory");
         let mut c = device.zeros::<f32>(m * n).expect("memory");
         let graph = device.capture(|_| plan.launch([&a, &b], &mut c)).expect("a graph");
         for round in 1..4 {
@@ -97,6 +97,30 @@ pub fn parts_in_a_graph(device: &Device) {
             c.write(&vec![f32::NAN; m * n]).expect("a copy");
             plan.launch([&a, &b], &mut c).expect("a launch");
             assert_eq!(c.download().expect("elements"), sums, "{way:?}, beside the graph");
+        }
+    }
+}
+
+/// Every tile of warpgroups, with few parts of the depth, and with more than those of which a thread reads several
+/// elements at once.
+pub fn every_tile_in_parts(device: &Device) {
+    let (m, k) = (70, 1024);
+    for tile in 0..Plan::<f16, f32>::TILES {
+        for (n, part) in [(258, 384), (60, 64)] {
+            let sizes = Sizes { m, n, k, transposed: [false, true], ..Sizes::default() };
+            let way = Forced { warps: Some(false), tile: Some(tile), part: Some(part) };
+            let (a, b): (Vec<f32>, Vec<f32>) = (integers(m * k, 3).collect(), integers(k * n, 7).collect());
+            let upload = |x: &[f32]| device.upload(&x.iter().map(|x| f16::from_f32(*x)).collect::<Vec<_>>());
+            let (on_a, on_b) = (upload(&a).expect("memory"), upload(&b).expect("memory"));
+            let mut c = device.zeros::<f32>(m * n).expect("memory");
+            let plan = Plan::forced(device, sizes, Batch::SINGLE, way).expect("a plan");
+            let sum =
+                |at: usize| a[at / n * k..][..k].iter().zip(&b[at % n * k..][..k]).map(|(x, y)| x * y).sum::<f32>();
+            let sums: Vec<f32> = (0..m * n).map(sum).collect();
+            for _ in 0..2 {
+                plan.launch([&on_a, &on_b], &mut c).expect("a product");
+                assert_eq!(c.download().expect("elements"), sums, "{way:?}");
+            }
         }
     }
 }

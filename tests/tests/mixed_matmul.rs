@@ -228,6 +228,11 @@ fn wrong_sizes_are_refused() {
 }
 
 #[test]
+fn every_tile_in_parts() {
+    tests::mixed::every_tile_in_parts(&sim());
+}
+
+#[test]
 fn parts_in_a_graph() {
     tests::mixed::parts_in_a_graph(&sim());
 }

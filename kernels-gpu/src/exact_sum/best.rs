@@ -21,7 +21,7 @@ pub const IDEA: &str = "exact in registers or in f64 per 8 exponents; fixed poin
 /// threads four and three times: ordinary elements 494, 497, 518; of every exponent 536, 542, 592.)
 pub const BLOCK: u32 = 256;
 
-/// Blocks per multiprocessor for numbers of this size: as many as have shared memory and registers.
+/// Blocks per multiprocessor for numbers of this size: as many as have shared memory and registers on an H200.
 pub const fn blocks_per_sm(bytes: usize) -> u32 {
     if bytes == size_of::<f32>() { 3 } else { 2 }
 }
@@ -31,7 +31,8 @@ pub const fn warp_bytes(bytes: usize) -> u32 {
     if bytes == size_of::<f32>() { bins::WARP_BYTES } else { scaled::WARP_BYTES }
 }
 
-/// Most elements that a thread can get, for numbers of this size.
+/// Most elements that a thread can get, for numbers of this size: of f64 so many that the highest words, to which each
+/// adds at most 2^8, stay far from 2^63.
 pub const fn most_per_thread(bytes: usize) -> u64 {
     if bytes == size_of::<f32>() { bins::MOST } else { (1 << 30) - 1 }
 }

@@ -267,8 +267,9 @@ pub unsafe fn add_word(total: *mut i64, word: usize, value: i64) {
 /// Adds the sum of what all lanes of the warp have, in multiples of 2^`position` units, to the total.
 ///
 /// # Safety
-/// All lanes call it with the same position; the total has words for the digit of the position and the two after it,
-/// which the threads of this launch access by atomics.
+/// All lanes call it with the same position; the sum of all is below 2^63, or does not count, since there are special
+/// values; the total has words for the digit of the position and the two after it, which the threads of this launch
+/// access by atomics.
 #[inline(always)]
 pub unsafe fn add_lanes(total: *mut i64, position: u32, mut sum: i64) {
     // SAFETY: all lanes call it.
@@ -278,7 +279,7 @@ pub unsafe fn add_lanes(total: *mut i64, position: u32, mut sum: i64) {
     let mut delta = WARP / 2;
     while delta > 0 {
         // SAFETY: all lanes of the warp have the same answer from the vote.
-        sum += unsafe { warp::shuffle_xor(warp::ALL, sum, delta) };
+        sum = sum.wrapping_add(unsafe { warp::shuffle_xor(warp::ALL, sum, delta) });
         delta /= 2;
     }
     // The sum extends over three digits, of which the highest has the sign.

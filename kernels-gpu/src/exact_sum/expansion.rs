@@ -74,19 +74,19 @@ impl Lane {
     unsafe fn make_room(&mut self, additions: u32) {
         if self.room < additions {
             // SAFETY: the caller upholds this function's contract.
-            unsafe { self.carry() };
+            unsafe { self.settle() };
             self.spilled = true;
             self.room = ADDITIONS;
         }
         self.room -= additions;
     }
 
-    /// Reduces the column's words to their bits, or sets them to 0 before their first use.
+    /// Lets the column carry, or sets it to 0 before its first use.
     ///
     /// # Safety
     /// As for [`Lane::make_room`].
     #[inline(always)]
-    unsafe fn carry(&self) {
+    unsafe fn settle(&self) {
         // SAFETY: the caller upholds this function's contract.
         unsafe { if self.spilled { self.column.carry() } else { self.column.clear() } }
     }
@@ -201,7 +201,7 @@ unsafe fn block_sum(fill: impl Fn(&mut Lane), total: *mut i64, words: *mut u32) 
         }
         report(words, lane.special);
         if thread::sync_threads_or(lane.spilled.into()) != 0 {
-            lane.carry();
+            lane.settle();
             thread::sync_threads(); // separates the additions to the columns from their sum
             add_columns(total);
             if tid == 0 {

@@ -29,5 +29,5 @@ pub use finish::{round_totals, total_words};
 /// Largest number of blocks, with which the sums of all blocks fit in the words of the total.
 pub const MAX_GRID: u32 = 1 << 20;
 
-/// Threads per block that the ladder offers: the shared memory of more does not fit on every GPU.
+/// Threads per block that the ladder offers, if the device has the shared memory.
 pub const BLOCKS: [u32; 6] = [32, 64, 96, 128, 192, 256];

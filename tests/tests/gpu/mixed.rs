@@ -31,6 +31,7 @@ pub fn trials() -> Vec<Trial> {
         trial("ieee_narrow_products", || ieee::narrow_products(&gpu())),
         trial("ieee_products", || ieee::products(&gpu())),
         trial("mixed_small_integers_are_exact", || mixed::small_integers_are_exact(&gpu())),
+        trial("mixed_every_tile_in_parts", || mixed::every_tile_in_parts(&gpu())),
         trial("mixed_parts_in_a_graph", || mixed::parts_in_a_graph(&gpu())),
     ]
 }

@@ -182,11 +182,11 @@ pub fn sync_threads() {
     unsafe { nvvm::barrier(0) }
 }
 
-/// Waits until `threads` threads of the block, whole warps, have reached `barrier`, one of those from 1 to 15: a named
-/// barrier for the warps that work together. Their writes before it are visible to each other after it.
+/// Waits until `threads` threads of the block, whole warps, have reached `barrier`: a named barrier for the warps that
+/// work together. Their writes before it are visible to each other after it.
 ///
 /// # Safety
-/// `threads` is a multiple of 32. The same warps, of as many threads, reach the barrier each time, all lanes together.
+/// `barrier` is from 1 to 15, `threads` a multiple of 32. The same warps reach it each time, all lanes together.
 #[gpu_only]
 pub unsafe fn sync_some(barrier: u32, threads: u32) {
     // SAFETY: by contract the barrier exists, and as many threads as it waits for reach it.

@@ -103,8 +103,12 @@ impl Forced {
     }
 
     fn choose<T: Operand>(self, tiles: &[Tile], join: Join, problem: &Problem, info: &DeviceInfo) -> Choice {
-        let best = tile::fastest(tiles, join, problem, ROW / size_of::<T>() as u32, info.multiprocessors);
-        Choice { tile: self.tile.unwrap_or(best.tile), part: self.part.unwrap_or(best.part) }
+        let fastest = |tiles| tile::fastest(tiles, join, problem, ROW / size_of::<T>() as u32, info.multiprocessors);
+        let best = match self.tile {
+            Some(tile) => Choice { tile, ..fastest(&tiles[tile..=tile]) },
+            None => fastest(tiles),
+        };
+        Choice { part: self.part.unwrap_or(best.part), ..best }
     }
 }
 
@@ -192,6 +196,9 @@ enum Way<H: Handle> {
 }
 
 impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
+    /// Number of the parts of a product that blocks of warpgroups compute.
+    #[doc(hidden)]
+    pub const TILES: usize = TILES.len();
     /// Number of the parts of a product that blocks of single warps compute.
     #[doc(hidden)]
     pub const WARP_TILES: usize = WARP_TILES.len();

@@ -132,8 +132,9 @@ impl<H: Handle> Warpgroups<H> {
         // SAFETY: the caller upholds this function's contract.
         let call = unsafe { self.call::<T>(maps, places, parameters, self.parts.as_ref(), product.address()) };
         // SAFETY: by contract the matrices have the plan's sizes, the maps describe them with the kernel's boxes, the
-        // launches before write the copies, and block and shared memory are the kernel's; the words of the
-        // tiles, which are 0 at first, are the plan's.
+        // launches before write the copies, and block and shared memory are the kernel's. If the depth is
+        // divided, the shape of `new` is cooperative, with a block for each part of each tile, for which there are sums
+        // and words; the words are 0 at first, and only launches of this plan, one after the other, write them.
         let launch = unsafe { Launch::new(call, shape) }.using(used).using([product.writes()]);
         let scratch = self.parts.iter().flat_map(|parts| [parts.sums.writes(), parts.words.writes()]);
         let launch = scratch.fold(launch, |launch, scratch| launch.using([scratch]));

@@ -295,8 +295,8 @@ impl Current<'_> {
                 call.entry
             ))),
             sys::CUresult::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE => Err(Error::Argument(format!(
-                "the blocks of `{}` wait for each other, and {} has no room for all of {shape}: does the process share \
-                 it with others?",
+                "the blocks of `{}` wait for each other, and {} has no room for all of {shape}: launch fewer blocks, \
+                 or let the process have the whole GPU, if it shares it with others",
                 call.entry, self.card.info.name
             ))),
             other => check(other, || format!("launching `{}` with {shape}", call.entry)),

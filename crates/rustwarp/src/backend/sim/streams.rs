@@ -197,10 +197,12 @@ unsafe impl Streams for Sim {
         self.shared.with(graph, |steps| {
             let count = kernels(steps);
             match steps.iter_mut().filter(|step| matches!(step, Step::Launch { .. })).nth(index) {
-                Some(Step::Launch { shape: old, .. }) if old.cooperative != shape.cooperative => {
-                    return shape.require_like(old.cooperative);
+                Some(step) => {
+                    if let Step::Launch { shape: old, .. } = step {
+                        shape.require_like(old.cooperative)?;
+                    }
+                    *step = Step::launch(module, call, shape);
                 }
-                Some(step) => *step = Step::launch(module, call, shape),
                 None => {
                     return Err(Error::Mismatch(format!("the graph has {count} kernels, and none of index {index}")));
                 }
