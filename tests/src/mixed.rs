@@ -70,6 +70,17 @@ pub fn small_integers_are_exact(device: &Device) {
     small_integers::<i8, f32>(device, |x| x as i8);
 }
 
+/// The product of A and B, which is stored transposed.
+fn of_rows(a: &[f32], b: &[f32], [n, k]: [usize; 2]) -> Vec<f32> {
+    let sum = |row: &[f32], column: &[f32]| row.iter().zip(column).map(|(x, y)| x * y).sum();
+    a.chunks(k).flat_map(|row| b[..n * k].chunks(k).map(move |column| sum(row, column))).collect()
+}
+
+/// The numbers in 16 bits.
+fn narrow(numbers: &[f32]) -> Vec<f16> {
+    numbers.iter().map(|x| f16::from_f32(*x)).collect()
+}
+
 /// Products whose depth is divided, in a graph: each of its launches makes a new product of what is in memory then, and
 /// so does a launch beside it.
 pub fn parts_in_a_graph(device: &Device) {
@@ -78,24 +89,20 @@ pub fn parts_in_a_graph(device: &Device) {
     for way in ways::<f16, f32>() {
         let way = Forced { part: Some(512), ..way };
         let plan: Plan<f16, f32> = Plan::forced(device, sizes, Batch::SINGLE, way).expect("a plan");
-        let a = device.zeros::<f16>(m * k).expect("memory");
-        let b = device.zeros::<f16>(k * n).expect("memory");
+        let on_a = device.zeros::<f16>(m * k).expect("memory");
+        let on_b = device.zeros::<f16>(k * n).expect("memory");
         let mut c = device.zeros::<f32>(m * n).expect("memory");
-        let graph = device.capture(|_| plan.launch([&a, &b], &mut c)).expect("a graph");
+        let graph = device.capture(|_| plan.launch([&on_a, &on_b], &mut c)).expect("a graph");
         for round in 1..4 {
-            let narrow = |n, step| integers(n, step).map(f16::from_f32).collect::<Vec<_>>();
-            let (in_a, in_b) = (narrow(m * k, 3 + round), narrow(k * n, 7 + round));
-            a.write(&in_a).expect("a copy");
-            b.write(&in_b).expect("a copy");
-            let sum = |at: usize| {
-                let (row, column) = (&in_a[at / n * k..][..k], &in_b[at % n * k..][..k]);
-                row.iter().zip(column).map(|(x, y)| x.to_f32() * y.to_f32()).sum::<f32>()
-            };
-            let sums: Vec<f32> = (0..m * n).map(sum).collect();
+            let (a, b): (Vec<f32>, Vec<f32>) =
+                (integers(m * k, 3 + round).collect(), integers(k * n, 7 + round).collect());
+            on_a.write(&narrow(&a)).expect("a copy");
+            on_b.write(&narrow(&b)).expect("a copy");
+            let sums = of_rows(&a, &b, [n, k]);
             graph.launch().expect("a launch");
             assert_eq!(c.download().expect("elements"), sums, "{way:?}, round {round}");
             c.write(&vec![f32::NAN; m * n]).expect("a copy");
-            plan.launch([&a, &b], &mut c).expect("a launch");
+            plan.launch([&on_a, &on_b], &mut c).expect("a launch");
             assert_eq!(c.download().expect("elements"), sums, "{way:?}, beside the graph");
         }
     }
@@ -110,13 +117,10 @@ pub fn every_tile_in_parts(device: &Device) {
             let sizes = Sizes { m, n, k, transposed: [false, true], ..Sizes::default() };
             let way = Forced { warps: Some(false), tile: Some(tile), part: Some(part) };
             let (a, b): (Vec<f32>, Vec<f32>) = (integers(m * k, 3).collect(), integers(k * n, 7).collect());
-            let upload = |x: &[f32]| device.upload(&x.iter().map(|x| f16::from_f32(*x)).collect::<Vec<_>>());
-            let (on_a, on_b) = (upload(&a).expect("memory"), upload(&b).expect("memory"));
+            let [on_a, on_b] = [&a, &b].map(|x| device.upload(&narrow(x)).expect("memory"));
             let mut c = device.zeros::<f32>(m * n).expect("memory");
             let plan = Plan::forced(device, sizes, Batch::SINGLE, way).expect("a plan");
-            let sum =
-                |at: usize| a[at / n * k..][..k].iter().zip(&b[at % n * k..][..k]).map(|(x, y)| x * y).sum::<f32>();
-            let sums: Vec<f32> = (0..m * n).map(sum).collect();
+            let sums = of_rows(&a, &b, [n, k]);
             for _ in 0..2 {
                 plan.launch([&on_a, &on_b], &mut c).expect("a product");
                 assert_eq!(c.download().expect("elements"), sums, "{way:?}");

@@ -7,7 +7,7 @@
 //! - *Determinism*: correctly rounded: the same bits for any order of the elements, on any device, and on the CPU
 //!   ([`on_cpu`]).
 //! - *Speed*, for large inputs on GPUs with an f64 unit for every second lane: that of memory, whatever the elements;
-//!   9 % less of f64 if they, their sum and the errors of the additions extend over 106 bits or more.
+//!   for f64 9 % less if they, their sum and the errors of the additions extend over 106 bits or more.
 //! - *Source*: U. Kulisch's superaccumulator, below expansions of S. Collange, D. Defour, S. Graillat, R. Iakymchuk
 //!   (2015) and sums by exponent. The kernel is `kernels_gpu::exact_sum::best`.
 

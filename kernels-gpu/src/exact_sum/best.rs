@@ -31,8 +31,8 @@ pub const fn warp_bytes(bytes: usize) -> u32 {
     if bytes == size_of::<f32>() { bins::WARP_BYTES } else { scaled::WARP_BYTES }
 }
 
-/// Most elements that a thread can get, for numbers of this size: of f64 so many that the highest words, to which each
-/// adds at most 2^8, stay far from 2^63.
+/// Most elements that a thread can get, for numbers of this size. An `f64` adds at most 2^8 to the highest word of a
+/// column, which is therefore far from an overflow.
 pub const fn most_per_thread(bytes: usize) -> u64 {
     if bytes == size_of::<f32>() { bins::MOST } else { (1 << 30) - 1 }
 }

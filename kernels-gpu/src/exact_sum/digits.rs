@@ -163,29 +163,35 @@ impl Column {
         Self { at, stride: 1 }
     }
 
-    /// The column of the calling lane.
+    /// The column of the calling lane, of this number of words.
     ///
     /// # Safety
     /// The block has [`column_bytes`] of dynamic shared memory per warp.
     #[inline(always)]
-    pub unsafe fn of_lane<T: Parts>() -> Self {
+    pub unsafe fn of_lane(words: usize) -> Self {
         let warp = thread::thread_idx_x() / WARP;
-        let word = warp as usize * T::DIGITS * WARP as usize + warp::lane_id() as usize;
+        let word = warp as usize * words * WARP as usize + warp::lane_id() as usize;
         // SAFETY: the caller upholds this function's contract.
         Self { at: unsafe { dynamic_shared_mem::<i64>().add(word) }, stride: WARP as usize }
     }
 
-    /// Sets the number to 0.
+    /// Where a word is.
+    #[inline(always)]
+    pub fn word(self, number: usize) -> *mut i64 {
+        self.at.wrapping_add(number * self.stride)
+    }
+
+    /// Sets the words, which are so many, to 0.
     ///
     /// # Safety
     /// Only this lane accesses the column until the next barrier.
     #[inline(always)]
-    pub unsafe fn clear<T: Parts>(self) {
-        let mut d = 0;
-        while d < T::DIGITS {
-            // SAFETY: the digit is in the column.
-            unsafe { self.at.add(d * self.stride).write(0) };
-            d += 1;
+    pub unsafe fn clear(self, words: usize) {
+        let mut w = 0;
+        while w < words {
+            // SAFETY: the word is in the column.
+            unsafe { self.word(w).write(0) };
+            w += 1;
         }
     }
 
@@ -209,7 +215,7 @@ impl Column {
             let piece = pieces[k] as i64;
             // SAFETY: the highest position and the pieces after it are in the column.
             unsafe {
-                let at = self.at.add((digit as usize + k) * self.stride);
+                let at = self.word(digit as usize + k);
                 at.write(at.read() + if negative { -piece } else { piece });
             }
             k += 1;

@@ -10,7 +10,7 @@
 //!
 //! A word takes 2046 numbers before its carry has to go to the next one.
 
-use super::digits::add_lanes;
+use super::digits::{Column, Parts, add_lanes, column_bytes};
 use crate::reduce::WARP;
 use cuda_std::{shared::dynamic_shared_mem, thread, warp};
 
@@ -24,10 +24,7 @@ const WORDS: usize = 42;
 pub const ADDITIONS: u32 = (1 << 11) - 2;
 
 /// Bytes of dynamic shared memory per warp.
-pub const WARP_BYTES: u32 = WARP * (WORDS * size_of::<i64>()) as u32;
-
-/// The highest biased exponent, of NaN and infinities.
-const HIGHEST: u32 = 0x7ff;
+pub const WARP_BYTES: u32 = column_bytes(WORDS);
 
 /// Numbers up to 2^51 of either sign, added to this one, are rounded to integers. Neighbours have neighbouring bits.
 const INTEGERS: f64 = 1.5 * (1_u64 << 52) as f64;
@@ -42,27 +39,25 @@ const fn word_of(exponent: u32) -> u32 {
 
 const _: () = {
     let mut exponent = 0;
-    while exponent <= HIGHEST {
+    while exponent <= f64::SPECIAL {
         assert!(word_of(exponent) == exponent / SPACING && (word_of(exponent) as usize) + 1 < WORDS);
         exponent += 1;
     }
 };
 
-/// The number of the calling lane: word `w` is in place `32 * w`, so that the lanes of a warp access different banks
-/// whatever the elements.
+/// The number of a lane.
 #[derive(Clone, Copy)]
-pub struct Scaled(*mut i64);
+pub struct Scaled(Column);
 
 impl Scaled {
-    /// The number of the calling lane, its column.
+    /// The number of the calling lane.
     ///
     /// # Safety
     /// The block has [`WARP_BYTES`] of dynamic shared memory per warp.
     #[inline(always)]
     pub unsafe fn of_lane() -> Self {
-        let place = thread::thread_idx_x() / WARP * (WORDS as u32 * WARP) + warp::lane_id();
         // SAFETY: the caller upholds this function's contract.
-        Self(unsafe { dynamic_shared_mem::<i64>().add(place as usize) })
+        Self(unsafe { Column::of_lane(WORDS) })
     }
 
     /// Sets the number to 0.
@@ -71,12 +66,8 @@ impl Scaled {
     /// Only this lane accesses the column until the next barrier.
     #[inline(always)]
     pub unsafe fn clear(self) {
-        let mut w = 0;
-        while w < WORDS {
-            // SAFETY: the word is in the column.
-            unsafe { self.0.add(w * WARP as usize).write(0) };
-            w += 1;
-        }
+        // SAFETY: the caller upholds this function's contract.
+        unsafe { self.0.clear(WORDS) };
     }
 
     /// Adds a number. After NaN or an infinity the column is no sum any more.
@@ -85,7 +76,7 @@ impl Scaled {
     /// As for [`Scaled::clear`], after it; there are at most [`ADDITIONS`] between two carries.
     #[inline(always)]
     pub unsafe fn add(self, x: f64) {
-        let word = word_of((x.to_bits() >> 52) as u32 & HIGHEST);
+        let word = word_of((x.to_bits() >> 52) as u32 & f64::SPECIAL);
         // By 2^(1023 - 51 * word), which is exact: subnormal numbers have the largest factor.
         let scaled = x * f64::from_bits(u64::from(2 * 1023 - SPACING * word) << 52);
         let shifted = scaled + INTEGERS;
@@ -94,9 +85,9 @@ impl Scaled {
         let fraction = (fraction + FRACTIONS).to_bits().wrapping_sub(FRACTIONS.to_bits());
         // SAFETY: the highest exponent has a word above its own.
         unsafe {
-            let at = self.0.add(word as usize * WARP as usize);
+            let at = self.0.word(word as usize);
             at.write(at.read().wrapping_add(fraction as i64));
-            let at = at.add(WARP as usize);
+            let at = self.0.word(word as usize + 1);
             // An integer is 2^52 units of the word below, which are two of this word.
             at.write(at.read().wrapping_add(integer.wrapping_mul(2) as i64));
         }
@@ -113,7 +104,7 @@ impl Scaled {
         while w < WORDS {
             // SAFETY: the word is in the column.
             unsafe {
-                let at = self.0.add(w * WARP as usize);
+                let at = self.0.word(w);
                 let value = at.read().wrapping_add(carry); // only after a special value it wraps
                 carry = value >> SPACING;
                 at.write(if w + 1 == WORDS { value } else { value & ((1 << SPACING) - 1) });

@@ -28,8 +28,8 @@ pub const BLOCK: u32 = 96;
 pub unsafe fn exact_sum_superaccumulator<T: Parts>(input: &[T], total: *mut i64, words: *mut u32, output: *mut T) {
     // SAFETY: the caller upholds this function's contract.
     unsafe {
-        let column = Column::of_lane::<T>();
-        column.clear::<T>();
+        let column = Column::of_lane(T::DIGITS);
+        column.clear(T::DIGITS);
         let mut special = 0;
         let mut i = thread::global_index();
         while i < input.len() {
