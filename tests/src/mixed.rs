@@ -37,8 +37,7 @@ pub fn value<T: Scalar>(x: T) -> f64 {
 }
 
 /// Integers whose sums have few bits have no error, whatever the type and the storage order.
-fn small_integers<T: Factor<O>, O: Scalar>(device: &Device, narrow: fn(f32) -> T) {
-    let (m, n, k) = (70, 66, 264);
+fn small_integers<T: Factor<O>, O: Scalar>(device: &Device, [m, n, k]: [usize; 3], narrow: fn(f32) -> T) {
     let (a, b): (Vec<f32>, Vec<f32>) = (integers(m * k, 3).collect(), integers(k * n, 7).collect());
     let upload = |x: &[f32]| device.upload(&x.iter().map(|x| narrow(*x)).collect::<Vec<_>>()).expect("memory");
     let (on_a, on_b) = (upload(&a), upload(&b));
@@ -63,11 +62,16 @@ fn small_integers<T: Factor<O>, O: Scalar>(device: &Device, narrow: fn(f32) -> T
 
 /// Of every type.
 pub fn small_integers_are_exact(device: &Device) {
-    small_integers::<f16, f32>(device, f16::from_f32);
-    small_integers::<f32, f32>(device, |x| x);
-    small_integers::<F8E4M3, f32>(device, F8E4M3::from_f32);
-    small_integers::<i8, i32>(device, |x| x as i8);
-    small_integers::<i8, f32>(device, |x| x as i8);
+    let sizes = [70, 66, 264];
+    small_integers::<f16, f32>(device, sizes, f16::from_f32);
+    small_integers::<f32, f32>(device, sizes, |x| x);
+    small_integers::<F8E4M3, f32>(device, sizes, F8E4M3::from_f32);
+    small_integers::<i8, i32>(device, sizes, |x| x as i8);
+    small_integers::<i8, f32>(device, sizes, |x| x as i8);
+    // Each warp of a block with slices of the depth has more stages than are under way at once.
+    small_integers::<f16, f32>(device, [34, 42, 1320], f16::from_f32);
+    small_integers::<f32, f32>(device, [34, 42, 660], |x| x);
+    small_integers::<i8, i32>(device, [34, 42, 2640], |x| x as i8);
 }
 
 /// The product of A and B, which is stored transposed.

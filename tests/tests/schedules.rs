@@ -58,9 +58,13 @@ const SIZES: &[Size] = &[
     Size("matmul", &[3, 33, 40, 70], &[], &[]),
     // The depth is divided, and the last block of a tile adds the parts.
     Size("matmul", &[33, 34, 700], &[("tile", "mini")], &[]),
+    // Slices of the depth, and tiles that a block computes together.
     Size("mma", &[129, 130, 100], &[], &[]),
+    Size("mma", &[257, 258, 40], &[], &[]),
     // The depth is divided, and a second launch adds the parts.
-    Size("mma", &[33, 34, 2000], &[], &[]),
+    Size("mma", &[33, 34, 2000], &[], &[F32]),
+    Size("mma", &[33, 34, 4000], &[], &[F16, Bf16]),
+    Size("mma", &[33, 34, 8000], &[], &[I8]),
     Size("wgmma", &[136, 264, 72], &[], &[]),
     Size("tensor", &[129, 136, 72], &[], &[]),
     // The depth is divided here, too.

@@ -6,11 +6,13 @@
 //!   are started; before its last part the block waits for the next stage.
 //! - Factors that lie across the depth stay so in shared memory. `ldmatrix` turns elements of 16 bits; those of 32 bits
 //!   are loaded one by one, and pairs of bytes are turned and taken apart.
+//! - Small products have smaller tiles, and a slice of the depth for each warp (`brief`).
 //! - Sums leave through shared memory, with scales, an addend, a bias and an activation on the way.
 //! - Tiles that are computed at the same time lie close together, so that their factors are found in the L2 cache.
 
+use super::brief;
 pub use super::fill::BLOCK;
-use super::fill::{ROW, Source};
+use super::fill::{ALIGNMENT, ROW, Source};
 use super::registers::Registers;
 use super::store::{room, store};
 use super::sums::Tile;
@@ -46,13 +48,10 @@ const fn size(down: u32, m: usize, n: usize) -> Size {
     Size { rows, columns, shared: stages + ALIGNMENT }
 }
 
-/// Alignment of the stages, so that units of a row lie in the banks that the swizzle means.
-const ALIGNMENT: u32 = 128;
-
 macro_rules! kernels {
-    ($name:ident $size:ident $any:literal: $down:literal $m:literal $n:literal) => {
+    ($name:ident $size:ident = $of:expr, $run:ident) => {
         #[doc = concat!("The part of the product that a block of [`", stringify!($name), "`] computes.")]
-        pub const $size: Size = size($down, $m, $n);
+        pub const $size: Size = $of;
 
         /// Multiplies pairs of matrices of `P`, `m` by `k` and `k` by `n`. First factors, second factors and products
         /// are each `steps` elements apart. `A`: the first is stored transposed; `B`: the second is not. With `part`
@@ -67,8 +66,8 @@ macro_rules! kernels {
         /// their elements, in rows of whole units of 16 bytes, in which zeros may follow the elements. Rows of A, B and
         /// the product with its addend are `pitches` apart, multiples of 16 bytes but for the product. `out` has room
         /// for all products of `m * n`, which overlap nothing but, exactly, the addend; the other pointers are null or
-        /// have their elements. All `a` and `b` are multiples of 16 bytes; those of the kernel for small parts need not
-        /// be, if `how` says so. `part` is a multiple of 64 bytes, or 0. A GPU of sm_80 or later.
+        /// have their elements. All `a` and `b` are multiples of 16 bytes; those of [`mma_best_small`] need not be, if
+        /// `how` says so. `part` is a multiple of 64 bytes, or 0. A GPU of sm_80 or later.
         #[kernel(
             for P in [F16, Bf16, Tf32, S8], for A in [false, true], for B in [false, true], launch_bounds(BLOCK, 1)
         )]
@@ -93,29 +92,64 @@ macro_rules! kernels {
             let epilogue = Epilogue { alpha, beta, addend, row_scales, column_scales, bias };
             let [a_pitch, b_pitch, pitch] = pitches;
             let first = Product { out, m, n, pitch, how, epilogue };
-            // Without `max` the compiler would keep a panic for a division by 0.
-            let each = (m.div_ceil($size.rows) * n.div_ceil($size.columns)).max(1);
-            let (number, index) = (thread::block_idx_x() / each, thread::block_idx_x() % each);
+            let each = m.div_ceil($size.rows) * n.div_ceil($size.columns);
+            let [number, tile] = divide(thread::block_idx_x(), each);
             let k = depth(part, number, k).len() as u32;
             let [of_a, of_b, of_out] = steps.map(|step| u64::from(number) * step);
             let bytes = |elements: u64| elements as usize * size_of::<P::Bits>();
-            let (factors, product) = ([a.wrapping_add(bytes(of_a)), b.wrapping_add(bytes(of_b))], first.moved(of_out));
+            let factors = [a.wrapping_add(bytes(of_a)), b.wrapping_add(bytes(of_b))];
+            let of_block = OfBlock { tile, factors, k, pitches: [a_pitch, b_pitch], product: first.moved(of_out) };
             // SAFETY: this kernel has the same contract.
-            unsafe {
-                let block = Block::<P, A, B, { $size.rows }, { $size.columns }, $any>::new(
-                    index,
-                    factors,
-                    k,
-                    [a_pitch, b_pitch],
-                    &product,
-                );
-                block.run::<$m, $n>(k, &product);
-            }
+            unsafe { $run::<P, A, B>(&of_block) };
         }
     };
 }
-kernels!(mma_best LARGE false: 2 4 4);
-kernels!(mma_best_small SMALL true: 4 2 2);
+kernels!(mma_best LARGE = size(2, 4, 4), large);
+kernels!(mma_best_brief BRIEF = brief::SIZE, of_slices);
+kernels!(mma_best_small SMALL = size(4, 2, 2), small);
+
+/// What a block computes: the number of a tile, and its product.
+pub(super) struct OfBlock {
+    pub tile: u32,
+    pub factors: [*const u8; 2],
+    /// Length of the sums.
+    pub k: u32,
+    /// Elements from one row of each factor to the next.
+    pub pitches: [u32; 2],
+    pub product: Product,
+}
+
+/// Quotient and remainder. A division is a dozen instructions that wait for each other, which small products do
+/// without: three of them take 0.1 of 4.6 us of an H200.
+#[inline(always)]
+pub(super) fn divide(number: u32, divisor: u32) -> [u32; 2] {
+    // Without `max` the compiler would keep a panic for a division by 0.
+    if number < divisor { [0, number] } else { [number / divisor.max(1), number % divisor.max(1)] }
+}
+
+/// # Safety
+/// That of [`mma_best`].
+#[inline(always)]
+unsafe fn large<P: Factor, const A: bool, const B: bool>(of: &OfBlock) {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { Block::<P, A, B, { LARGE.rows }, { LARGE.columns }, false>::new(of).run::<4, 4>(of) };
+}
+
+/// # Safety
+/// That of [`mma_best_small`].
+#[inline(always)]
+unsafe fn small<P: Factor, const A: bool, const B: bool>(of: &OfBlock) {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { Block::<P, A, B, { SMALL.rows }, { SMALL.columns }, true>::new(of).run::<2, 2>(of) };
+}
+
+/// # Safety
+/// That of [`mma_best_brief`].
+#[inline(always)]
+unsafe fn of_slices<P: Factor, const A: bool, const B: bool>(of: &OfBlock) {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe { brief::run::<P, A, B>(of) };
+}
 
 /// A block at its part of the product: what a thread copies, and where the stages are.
 struct Block<P, const A: bool, const B: bool, const ROWS: u32, const COLUMNS: u32, const ANY: bool> {
@@ -135,9 +169,10 @@ impl<P: Factor, const A: bool, const B: bool, const ROWS: u32, const COLUMNS: u3
     /// # Safety
     /// That of [`mma_best`].
     #[inline(always)]
-    unsafe fn new(index: u32, [a, b]: [*const u8; 2], k: u32, [a_pitch, b_pitch]: [u32; 2], product: &Product) -> Self {
-        let Product { m, n, how, .. } = *product;
-        let [row, column] = place(index, [m.div_ceil(ROWS), n.div_ceil(COLUMNS)], [ROWS, COLUMNS]);
+    unsafe fn new(of: &OfBlock) -> Self {
+        let OfBlock { factors: [a, b], k, pitches: [a_pitch, b_pitch], .. } = *of;
+        let Product { m, n, how, .. } = of.product;
+        let [row, column] = place(of.tile, [m.div_ceil(ROWS), n.div_ceil(COLUMNS)], [ROWS, COLUMNS]);
         // SAFETY: the launch has the shared memory.
         let stages = unsafe { SharedAddress::of(dynamic_shared_mem::<u8>()) }.align_up(ALIGNMENT);
         Self {
@@ -180,7 +215,7 @@ impl<P: Factor, const A: bool, const B: bool, const ROWS: u32, const COLUMNS: u3
     /// # Safety
     /// That of [`mma_best`].
     #[inline(always)]
-    unsafe fn run<const M: usize, const N: usize>(&self, k: u32, product: &Product) {
+    unsafe fn run<const M: usize, const N: usize>(&self, of: &OfBlock) {
         let (warp, lane) = (thread::thread_idx_x() / 32, warp::lane_id());
         let (rows, columns) = (M as u32 * 16, N as u32 * 16);
         let (down, across) = (warp % (ROWS / rows) * rows, warp / (ROWS / rows) * columns);
@@ -189,11 +224,11 @@ impl<P: Factor, const A: bool, const B: bool, const ROWS: u32, const COLUMNS: u3
         // SAFETY: this function has the same contract; after the products the room of the stages is free, and this
         // warp's part of it no other's.
         unsafe {
-            let sums = self.multiply::<M, N>(k, &a, &b);
+            let sums = self.multiply::<M, N>(of.k, &a, &b);
             sm_80::wait::<0>();
             thread::sync_threads(); // the room of the stages is used for the sums from here on
             let place = [self.row + down, self.column + across];
-            store::<P, A, B, M, N>(product, &sums, self.stages.add(warp * room(N)), place);
+            store::<P, A, B, M, N>(&of.product, &sums, self.stages.add(warp * room(N)), place);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Asynchronous copies of a block's lines of a factor to a stage in shared memory.
+//! Asynchronous copies of lines of a factor to a stage in shared memory, by a block or by a warp.
 
 use super::Factor;
 use super::layout::{UNIT, offset};
@@ -13,10 +13,13 @@ pub const BLOCK: u32 = 256;
 /// Bytes of the depth in a stage.
 pub const ROW: u32 = 64;
 
-/// What a thread copies of `LINES` lines of a factor, which lies across the depth if `ACROSS`: units of 16 bytes, one
-/// column of them. Only with `ANY` can units start anywhere: around the branch for them, ptxas moves the sums from
-/// registers to others.
-pub struct Source<P, const ACROSS: bool, const LINES: u32, const ANY: bool> {
+/// Alignment of stages, so that units of a row lie in the banks that the swizzle means.
+pub const ALIGNMENT: u32 = 128;
+
+/// What one of `THREADS` threads, a block's or a warp's, copies of `LINES` lines of a factor, which lies across the
+/// depth if `ACROSS`: units of 16 bytes, one column of them. Only with `ANY` can units start anywhere: around the
+/// branch for them, ptxas moves the sums from registers to others.
+pub struct Source<P, const ACROSS: bool, const LINES: u32, const ANY: bool, const THREADS: u32 = BLOCK> {
     /// The thread's first unit in the matrix.
     at: *const u8,
     /// Its offset in a stage.
@@ -32,7 +35,9 @@ pub struct Source<P, const ACROSS: bool, const LINES: u32, const ANY: bool> {
     precision: PhantomData<P>,
 }
 
-impl<P: Factor, const ACROSS: bool, const LINES: u32, const ANY: bool> Source<P, ACROSS, LINES, ANY> {
+impl<P: Factor, const ACROSS: bool, const LINES: u32, const ANY: bool, const THREADS: u32>
+    Source<P, ACROSS, LINES, ANY, THREADS>
+{
     /// Rows of the matrix in a stage.
     const ROWS: u32 = if ACROSS { ROW / P::SIZE } else { LINES };
 
@@ -43,7 +48,7 @@ impl<P: Factor, const ACROSS: bool, const LINES: u32, const ANY: bool> Source<P,
     const UNITS: u32 = Self::PITCH / UNIT;
 
     /// Rows from a thread's unit to its next.
-    const NEXT: u32 = BLOCK / Self::UNITS;
+    const NEXT: u32 = THREADS / Self::UNITS;
 
     /// Elements of a unit.
     const WIDTH: u32 = UNIT / P::SIZE;
@@ -52,8 +57,9 @@ impl<P: Factor, const ACROSS: bool, const LINES: u32, const ANY: bool> Source<P,
     /// elements apart.
     #[inline(always)]
     pub fn new(matrix: *const u8, line: u32, [lines, depth]: [u32; 2], pitch: u32, aligned: bool) -> Self {
-        const { assert!(BLOCK.is_multiple_of(Self::UNITS) && Self::ROWS.is_multiple_of(Self::NEXT)) };
-        let tid = thread::thread_idx_x();
+        const { assert!(THREADS == BLOCK || THREADS == 32, "a block or a warp") };
+        const { assert!(THREADS.is_multiple_of(Self::UNITS) && Self::ROWS.is_multiple_of(Self::NEXT)) };
+        let tid = if THREADS == BLOCK { thread::thread_idx_x() } else { warp::lane_id() };
         let (row, unit) = (tid / Self::UNITS, tid % Self::UNITS);
         let turn = if ACROSS { P::turn(row) } else { row % 8 };
         let (first_row, first_column) = if ACROSS { (row, line) } else { (line + row, 0) };

@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn lines_across_the_depth_have_different_banks() {
-        for (line, pitch) in [(0, 256), (32, 256), (64, 512)] {
+        for (line, pitch) in [(0, 64), (0, 256), (32, 256), (64, 512)] {
             for matrix in [0, 8, 16, 24] {
                 let lanes = |lane: u32| F16::start_across::<false>(pitch, line, matrix + lane);
                 assert_eq!(all_units((0..8).map(lanes)), 0xff, "f16 {line} {matrix}");
@@ -61,5 +61,7 @@ mod tests {
                 assert_eq!(all_units((0..8).map(lanes)), 0xff, "s8 {pitch} {line} {matrix}");
             }
         }
+        // Rows of 32 bytes: two passes.
+        assert_eq!(all_units((0..8).map(|lane| S8::start_across::<false>(32, 0, lane))).count_ones(), 4);
     }
 }

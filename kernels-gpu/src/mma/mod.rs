@@ -5,7 +5,8 @@
 //! An instruction multiplies 16 rows by 8 columns, with 32 bytes of the depth, from registers of the warp's lanes
 //! ([`cuda_std::mma`]). What is left to do is to bring the factors there fast enough. The rungs: [`naive`] reads them
 //! from device memory; [`shared`] once for all warps of a block; [`ldmatrix`] loads registers four at a time, from
-//! places without bank conflicts; [`best`] copies asynchronously, and each warp multiplies a larger part.
+//! places without bank conflicts; [`best`] copies asynchronously, and each warp multiplies a larger part, or, of small
+//! products, a slice of the depth.
 //!
 //! All types have the same layout in bytes, so that one code serves them. A factor is seen as lines, the rows of A and
 //! the columns of B, which lie along the depth, or across it.
@@ -24,6 +25,7 @@ pub mod pad;
 pub mod shared;
 
 mod block;
+mod brief;
 mod factor;
 mod fill;
 mod layout;

@@ -14,7 +14,7 @@ unpack() {
 export RUSTWARP_PTX_DIR="${RUSTWARP_PTX_DIR:-$here/ptx}"
 
 usage() {
-    echo "usage: $0 test [FILTER…]     every GPU test" >&2
+    echo "usage: $0 test [FILTER]      every GPU test, or those whose names contain FILTER" >&2
     echo "       $0 bench [ARGS…]      the kernels' speed: arguments of 'host bench'" >&2
     echo "       $0 tune FOLDER [ARGS…]   variants of a kernel that 'cargo xtask tune FAMILY --prepare' has made: arguments of 'host tune'" >&2
     echo "       $0 host ARGS…         the command line: 'host --help' lists its subcommands" >&2

@@ -86,7 +86,10 @@ pub type WarpKernel = for<'a> fn(
 ) -> Call<'a>;
 
 /// The parts of the product that blocks of these compute, with their relative speed, measured on an H200.
-pub const WARP_TILES: [Tile; 2] = [(warps::LARGE, 1.0), (warps::SMALL, 0.55)];
+pub const WARP_TILES: [Tile; 3] = [(warps::LARGE, 1.0), (warps::BRIEF, 0.2), (warps::SMALL, 0.55)];
+
+/// The one of [`WARP_TILES`] whose kernel takes factors that start anywhere.
+pub const ANYWHERE: usize = 2;
 
 /// The kernels of a type for single warps.
 #[doc(hidden)]
@@ -129,7 +132,7 @@ pub trait Factor<O: Scalar>: Operand {
 
 /// The kernels of a type for single warps.
 macro_rules! warps {
-    ($precision:ident) => { warps!(@ $precision: mma_best mma_best_small) };
+    ($precision:ident) => { warps!(@ $precision: mma_best mma_best_brief mma_best_small) };
     (@ $precision:ident: $($kernel:ident)*) => {
         Some(WarpKernels {
             products: [$([

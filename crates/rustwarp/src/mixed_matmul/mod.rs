@@ -18,15 +18,16 @@
 //! - *Layout*: row-major, A and B also stored transposed, any of the three as parts of larger matrices. Factors are
 //!   copied first, which takes as much memory again for the time of the call, if their rows, or the matrices of a
 //!   batch, do not start at multiples of 16 bytes. On GPUs of compute capability 9.0 also in large products, if they do
-//!   not start at multiples of 128 bytes, and factors that are not of 16 bits, if they do not lie along `k` (B not
-//!   stored transposed, A stored transposed). Single warps also copy those whose rows have no whole units of 16 bytes.
+//!   not start at multiples of 128 bytes, and by warpgroups factors that are not of 16 bits, if they do not lie along
+//!   `k` (B not stored transposed, A stored transposed). Single warps also copy those whose rows have no whole units of
+//!   16 bytes.
 //! - [`Epilogue`]: scales, an addend, a bias and an activation in the same launch.
 //! - *Source*: the kernels are `kernels_gpu::tensor::mixed` and `kernels_gpu::mma`.
 //!
-//! GPUs of compute capability 9.0 and the simulator multiply by warpgroups (smaller products of i8 that would need a
-//! turned copy, by single warps), other GPUs from 8.0 on by single warps ([`supports`]), all types but F8E4M3. What is
-//! left (earlier GPUs, F8E4M3 on others than 9.0, and views that do not start at a multiple of 16 bytes on 9.0) gets
-//! the right product slowly, without tensor cores.
+//! GPUs of compute capability 9.0 and the simulator multiply by warpgroups (small products, and larger ones of i8 that
+//! would need a turned copy, by single warps), other GPUs from 8.0 on by single warps ([`supports`]), all types but
+//! F8E4M3. What is left (earlier GPUs, F8E4M3 on others than 9.0, and on 9.0 larger products of views that do not start
+//! at a multiple of 16 bytes) gets the right product slowly, without tensor cores.
 
 mod divided;
 mod factor;
@@ -67,9 +68,9 @@ fn has_warpgroups(info: &DeviceInfo) -> bool {
     info.sm.is_none_or(|sm| sm == 90) && tile::fit(&TILES, info)
 }
 
-/// Whether single warps compute products of these sizes.
-fn by_warps<T: Operand>(info: &DeviceInfo, sizes: Sizes) -> bool {
-    T::WARP_KERNELS.is_some() && warps::supports(info) && (!has_warpgroups(info) || warps::pay::<T>(sizes))
+/// Whether single warps compute a batch of `count` products.
+fn by_warps<T: Operand>(info: &DeviceInfo, sizes: Sizes, count: usize) -> bool {
+    T::WARP_KERNELS.is_some() && warps::supports(info) && (!has_warpgroups(info) || warps::pay::<T>(sizes, count))
 }
 
 /// What tests and ladders choose instead of the plan; by default nothing.
@@ -230,7 +231,7 @@ impl<T: Factor<O>, O: Scalar, H: Handle> Plan<T, O, H> {
     #[doc(hidden)]
     pub fn forced(device: &H, sizes: Sizes, batch: Batch, forced: Forced) -> Result<Self> {
         let (problem, spans) = (Problem::new(sizes, batch)?, batch.spans(sizes)?);
-        let warps = forced.warps.unwrap_or_else(|| by_warps::<T>(device.backend().info(), sizes));
+        let warps = forced.warps.unwrap_or_else(|| by_warps::<T>(device.backend().info(), sizes, batch.count));
         forced.require::<T>(batch, if warps { &WARP_TILES } else { &TILES })?;
         let way = if warps {
             Way::Warps(Warps::new::<T>(device, problem, sizes.transposed, forced)?)
@@ -363,15 +364,16 @@ mod tests {
             [(75, 64, false), (80, 163, true), (86, 99, true), (90, 227, false), (100, 227, true), (120, 99, true)]
         {
             let info = gpu(sm, kib);
-            assert_eq!(by_warps::<half::bf16>(&info, cube), expected, "{sm}");
-            assert_eq!(by_warps::<f32>(&info, cube), expected, "{sm}");
-            assert_eq!(by_warps::<i8>(&info, cube), expected || sm == 90, "{sm}");
-            assert!(!by_warps::<float8::F8E4M3>(&info, cube), "{sm}");
+            assert_eq!(by_warps::<half::bf16>(&info, cube, 1), expected, "{sm}");
+            assert_eq!(by_warps::<f32>(&info, cube, 1), expected, "{sm}");
+            assert_eq!(by_warps::<i8>(&info, cube, 1), expected || sm == 90, "{sm}");
+            assert!(!by_warps::<float8::F8E4M3>(&info, cube, 1), "{sm}");
             assert_eq!(supports(&info), sm >= 80, "{sm}");
         }
         let along = Sizes { transposed: [false, true], ..cube };
-        assert!(!by_warps::<i8>(&gpu(90, 227), along), "no copy is needed");
-        assert!(!by_warps::<i8>(&gpu(90, 227), sizes(4096, 16, 16384)), "the copy is small");
-        assert!(!by_warps::<half::f16>(&simulator(), cube), "the simulator has warpgroups");
+        assert!(!by_warps::<i8>(&gpu(90, 227), along, 1), "no copy is needed");
+        assert!(!by_warps::<i8>(&gpu(90, 227), sizes(4096, 16, 16384), 1), "the copy is small");
+        assert!(!by_warps::<half::f16>(&simulator(), cube, 1), "the simulator has warpgroups");
+        assert!(by_warps::<half::f16>(&simulator(), sizes(64, 64, 64), 1), "a small product");
     }
 }

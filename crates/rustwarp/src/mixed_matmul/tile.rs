@@ -97,7 +97,8 @@ mod tests {
             [8192, 4096, 3072, 2048, 1280, 1024, 512].map(|n| columns(&TILES, WAIT, n)),
             [256, 256, 192, 256, 128, 64, 64]
         );
-        assert_eq!([8192, 4096, 2048, 1024, 512].map(|n| columns(&WARP_TILES, LAUNCH, n)), [256, 256, 256, 64, 64]);
+        let warps = |n| columns(&WARP_TILES, LAUNCH, n);
+        assert_eq!([8192, 4096, 2048, 1024, 512, 64].map(warps), [256, 256, 256, 64, 32, 32]);
     }
 
     #[test]
@@ -117,6 +118,18 @@ mod tests {
         assert_eq!(parts(64, 64, 16384, 2), 1, "batches are not divided");
         assert_eq!(parts(4096, 4096, 16384, 1), 1, "tiles fill the device");
         assert_eq!(parts(64, 64, 0, 1), 1);
+    }
+
+    /// Those of `tests/tests/schedules.rs`, on the simulator.
+    #[test]
+    fn long_products_of_single_warps_have_parts() {
+        for (depth, stage) in [(2000, 32), (4000, 64), (8000, 128)] {
+            let choice = fastest(&WARP_TILES, LAUNCH, &problem(33, 34, depth, 1), stage, 16);
+            assert!(choice.part > 0 && choice.part < depth, "{depth}: {choice:?}");
+        }
+        let columns =
+            |m, n, depth| WARP_TILES[fastest(&WARP_TILES, LAUNCH, &problem(m, n, depth, 1), 64, 16).tile].0.columns;
+        assert_eq!([columns(129, 130, 100), columns(257, 258, 40)], [32, 64]);
     }
 
     /// The fastest of those that were measured.

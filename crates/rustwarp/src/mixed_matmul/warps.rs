@@ -1,6 +1,6 @@
 //! Products by single warps, on every GPU from compute capability 8.0 on.
 
-use super::factor::{Operand, WARP_TILES, WarpKernel};
+use super::factor::{ANYWHERE, Operand, WARP_TILES, WarpKernel};
 use super::parts::{self, Parts};
 use super::problem::Problem;
 use super::stored::{Copies, Place, Request, Stored};
@@ -13,7 +13,7 @@ use crate::launch::{Launch, require_grid};
 use crate::matmul::Sizes;
 use cuda_std::launch::{Ptr, PtrMut};
 use kernels_gpu::mma::best::{A_UNALIGNED, B_UNALIGNED, BLOCK};
-use kernels_gpu::tensor::mixed::pad;
+use kernels_gpu::tensor::mixed::pad::{self, UNIT};
 use std::ops::RangeInclusive;
 
 /// Whether a device has the kernels.
@@ -25,11 +25,46 @@ pub fn supports(info: &DeviceInfo) -> bool {
 /// order, take less time than warpgroups and the copy of a factor (`docs/results/h200/2026-11-26-mma.txt`).
 const COPY_COSTS: RangeInclusive<usize> = 512..=2048;
 
-/// Whether single warps are faster than warpgroups.
-pub fn pay<T: Operand>(sizes: Sizes) -> bool {
-    let Sizes { m, n, k, transposed, .. } = sizes;
-    let turned = !T::EITHER && (transposed[0] || !transposed[1]);
-    size_of::<T>() == 1 && turned && [m, n, k].iter().all(|n| COPY_COSTS.contains(n))
+/// Most multiplications of a small product, times the bytes of an element. Single warps compute it sooner than
+/// warpgroups, whose copies and stores by tensor maps take longer to start (`docs/results/h200/2026-11-30-brief.txt`).
+const MOST_WORK: u64 = 1 << 27;
+
+/// The same, if warpgroups need a turned copy of a factor.
+const MOST_WORK_TURNED: u64 = 1 << 29;
+
+/// Most bytes of the depth of a small product.
+const MOST_DEPTH: u64 = 4096;
+
+/// Most bytes of its factors: memory limits larger ones, from which warpgroups read sooner.
+const MOST_BYTES: u64 = 2 << 20;
+
+/// Most elements of it.
+const MOST_ELEMENTS: u64 = 1 << 20;
+
+/// Whether single warps are faster than warpgroups for a batch of `count` products.
+pub fn pay<T: Operand>(sizes: Sizes, count: usize) -> bool {
+    let turned = !T::EITHER && (sizes.transposed[0] || !sizes.transposed[1]);
+    let lengths = [sizes.m, sizes.n, sizes.k];
+    count == 1 && is_small::<T>(sizes, turned) && (turned || !pads_more::<T>(sizes))
+        || size_of::<T>() == 1 && turned && lengths.iter().all(|n| COPY_COSTS.contains(n))
+}
+
+fn is_small<T>(sizes: Sizes, turned: bool) -> bool {
+    let [m, n, k] = [sizes.m, sizes.n, sizes.k].map(|n| n as u64);
+    let (elements, depth) = (m.saturating_mul(n), k.saturating_mul(size_of::<T>() as u64));
+    depth <= MOST_DEPTH
+        && elements <= MOST_ELEMENTS
+        && m.saturating_add(n).saturating_mul(depth) <= MOST_BYTES
+        && elements.saturating_mul(depth) <= if turned { MOST_WORK_TURNED } else { MOST_WORK }
+}
+
+/// Whether single warps copy a factor that warpgroups read as it is: one whose rows start on units of 16 bytes, but do
+/// not consist of them.
+fn pads_more<T>(sizes: Sizes) -> bool {
+    let in_units = |elements: usize| (elements * size_of::<T>()).is_multiple_of(UNIT as usize);
+    let [a, b, _] = sizes.stored().map(|[_, columns]| columns);
+    let [pitch_a, pitch_b, _] = sizes.leading_dimensions;
+    [(a, pitch_a), (b, pitch_b)].iter().any(|&(row, pitch)| pitch > 0 && in_units(pitch) && !in_units(row))
 }
 
 /// A plan.
@@ -76,7 +111,7 @@ impl<H: Handle> Warps<H> {
             problem,
             factors: [factor(0, problem.rows)?, factor(1, problem.columns)?],
             across,
-            kernels: [kernel(choice.tile)?, kernel(WARP_TILES.len() - 1)?],
+            kernels: [kernel(choice.tile)?, kernel(ANYWHERE)?],
             parts,
         })
     }
@@ -154,5 +189,34 @@ impl<H: Handle> Warps<H> {
         // SAFETY: by contract the matrices have the plan's sizes, the launches before write the copies; grid, block and
         // shared memory are the kernel's.
         unsafe { Launch::new(call, shape) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use half::{bf16, f16};
+
+    /// Sizes of `docs/results/h200/2026-11-30-brief.txt`, and others that differ from them in one way.
+    #[test]
+    fn small_products_pay() {
+        let along = |m, n, k| Sizes { m, n, k, transposed: [false, true], ..Sizes::default() };
+        for n in [64, 128, 256, 384] {
+            assert!(pay::<bf16>(along(n, n, n), 1), "{n}");
+        }
+        assert!(pay::<bf16>(along(256, 256, 1024), 1) && pay::<f16>(along(1024, 1024, 64), 1));
+        assert!(pay::<i8>(along(512, 512, 512), 1));
+        let padded = Sizes { leading_dimensions: [104, 104, 0], ..along(64, 64, 100) };
+        assert!(!pay::<bf16>(padded, 1), "single warps would copy both");
+        assert!(pay::<bf16>(along(64, 64, 100), 1), "warpgroups copy both, too");
+        // The work, the depth, the elements, and the bytes of the factors.
+        let others = [along(512, 512, 512), along(32, 32, 2049), along(4096, 4096, 1), along(16, 4096, 1024)];
+        for sizes in others {
+            assert!(!pay::<bf16>(sizes, 1), "{sizes:?}");
+        }
+        assert!(!pay::<bf16>(along(64, 64, 64), 2), "batches were not measured");
+        let across = |n| Sizes { m: n, n, k: n, ..Sizes::default() };
+        assert!(pay::<f32>(across(512), 1) && !pay::<f32>(along(512, 512, 512), 1) && !pay::<f32>(across(513), 1));
+        assert!(pay::<i8>(across(64), 1));
     }
 }
