@@ -8,8 +8,8 @@
 //! Source: NVIDIA CUTLASS (sliced K).
 
 use super::Factor;
-use super::best::{OfBlock, divide};
 use super::fill::{ALIGNMENT, BLOCK, ROW, Source};
+use super::of_block::{OfBlock, divide};
 use super::registers::Registers;
 use super::store::{room, store};
 use super::sums::Tile;

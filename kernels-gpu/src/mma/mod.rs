@@ -30,6 +30,7 @@ mod factor;
 mod fill;
 mod layout;
 mod lines;
+mod of_block;
 mod registers;
 mod store;
 mod sums;

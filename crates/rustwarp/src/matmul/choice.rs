@@ -47,7 +47,11 @@ pub(super) fn fastest<'v, T: Real>(
         let best::Tile { rows, columns, .. } = tile.size();
         let tiles =
             sizes.m.div_ceil(rows as usize) as f64 * sizes.n.div_ceil(columns as usize) as f64 * batch.count as f64;
-        let turned = if sizes.transposed[1] { tile.times().turned } else { 1.0 };
+        let turned = match sizes.transposed {
+            [_, true] => tile.times().turned,
+            [true, false] => tile.times().straight,
+            [false, false] => 1.0,
+        };
         let slowdown = if is_fast(tile, sizes, batch) { turned } else { tile.times().plain };
         for (rounds, depth) in divisions(tile, sizes, tiles, multiprocessors) {
             let whole = rounds * f64::from(multiprocessors);
@@ -243,6 +247,15 @@ mod tests {
         assert_eq!(divided(1024), ("small", 0, 1));
         // 162 tiles are a round and 30, which four blocks each compute in a quarter of a round.
         assert_eq!(divided(1152), ("small", 132, 4));
+    }
+
+    /// Those that were faster (`docs/results/h200/2026-11-30-brief.txt`).
+    #[test]
+    fn small_tiles_gain_where_no_factor_is_turned() {
+        let tile = |side, transposed| chosen::<f64>(Sizes { transposed, ..cube(side) }, Batch::SINGLE).0;
+        assert_eq!([1024, 1280, 1600].map(|side| tile(side, [true, false])), ["small"; 3]);
+        assert_eq!([1408, 1792, 2048].map(|side| tile(side, [true, false])), ["large"; 3]);
+        assert_eq!([1024, 1280, 1600].map(|side| tile(side, [false, false])), ["large"; 3]);
     }
 
     #[test]

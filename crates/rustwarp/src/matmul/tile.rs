@@ -20,6 +20,8 @@ pub(super) struct Times {
     pub lag: f64,
     /// How many times as long a step takes where B is turned.
     pub turned: f64,
+    /// How many times as long a step takes where neither A nor B is turned.
+    pub straight: f64,
     /// How many times as long a step takes without a pipeline of copies.
     pub plain: f64,
 }
@@ -27,7 +29,7 @@ pub(super) struct Times {
 impl Times {
     /// Those of a block that fills a multiprocessor, or most of it.
     const fn new(alone: f64, among_others: f64, start: f64) -> Self {
-        Self { alone, among_others, start_alone: start, start, lag: 0.0, turned: 1.0, plain: 5.0 }
+        Self { alone, among_others, start_alone: start, start, lag: 0.0, turned: 1.0, straight: 1.0, plain: 5.0 }
     }
 }
 
@@ -123,8 +125,18 @@ impl Real for f64 {
     fn tiles() -> Vec<Tile<Self>> {
         let (large, small) = (kernels!(matmul_best_large_double, f64), kernels!(matmul_best_small_double, f64));
         vec![
-            Tile { name: "large", size: best::LARGE_DOUBLE, times: Times::new(76.5, 76.5, 2500.0), kernels: large },
-            Tile { name: "small", size: best::SMALL_DOUBLE, times: Times::new(30.0, 23.7, 1200.0), kernels: small },
+            Tile {
+                name: "large",
+                size: best::LARGE_DOUBLE,
+                times: Times { straight: 0.965, ..Times::new(76.5, 76.5, 2500.0) },
+                kernels: large,
+            },
+            Tile {
+                name: "small",
+                size: best::SMALL_DOUBLE,
+                times: Times { straight: 0.83, ..Times::new(30.0, 23.7, 1200.0) },
+                kernels: small,
+            },
             Tile {
                 name: "tall",
                 size: best::TALL_DOUBLE,
