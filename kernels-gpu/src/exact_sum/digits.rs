@@ -181,7 +181,7 @@ impl Column {
         self.at.wrapping_add(number * self.stride)
     }
 
-    /// Sets the words, which are so many, to 0.
+    /// Sets this number of words to 0.
     ///
     /// # Safety
     /// Only this lane accesses the column until the next barrier.
