@@ -7,7 +7,7 @@ use rustwarp::backend::{Choice, Handle, Simulation};
 use rustwarp::element::Dtype::{self, Bf16, F16, F32, F64, I8, I64, U8, U32};
 use rustwarp::reduce::Sum;
 use rustwarp::scan::Kind;
-use rustwarp::scan_by_key::Plan;
+use rustwarp::scan::Plan;
 use std::collections::BTreeSet;
 use tests::checked::{device, require_no_finding};
 use tests::matrix::{Bench, OLDEST, bench, bench_for, largest, operands, ops};
@@ -42,6 +42,7 @@ const SIZES: &[Size] = &[
     Size("scan_by_key", &[20_011], &[("length", "300"), ("mix", "power")], &[]),
     Size("scan_by_key", &[20_011], &[("length", "9000"), ("mix", "equal"), ("exclusive", "")], &[]),
     Size("scan_by_key", &[71_681], &[("length", "50000"), ("mix", "power")], &[F32, I64]),
+    Size("scan_by_key", &[140_001], &[("length", "50000"), ("mix", "power")], &[F32]),
     Size("transpose", &[130, 200], &[], &[]),
     Size("transpose", &[516, 512], &[], &[U8, F16]),
     Size("histogram", &[70_001], &[], &[U8]),
@@ -108,7 +109,11 @@ fn main() {
         planted_impatience();
         Ok(())
     }));
-    tests.push(Trial::test("scan_by_key::persistent_blocks", || {
+    tests.push(Trial::test("scan_by_key::a_missing_barrier_of_lanes_is_found", || {
+        planted_order_of_lanes();
+        Ok(())
+    }));
+    tests.push(Trial::test("scan::persistent_blocks", || {
         persistent_blocks();
         Ok(())
     }));
@@ -171,22 +176,20 @@ fn explore(family: &'static Family, arch: Option<&str>) -> Result<(), String> {
     idle.map_or(Ok(()), |variant| Err(format!("{} solved no problem", variant.name)))
 }
 
-/// Checks scans by key by persistent blocks, which otherwise only large inputs get: the bits are those of a block for
-/// each tile.
+/// Checks scans by persistent blocks, which otherwise only large inputs get: the bits are those of a block for each
+/// tile.
 fn persistent_blocks() {
     let device = &device();
-    let n: u32 = 40 * 4096 + 5;
-    let keys: Vec<u32> = (0..n).map(|i| (2 * i).isqrt() / 100).collect();
+    let n: u32 = 20 * 8192 + 5;
     let values: Vec<f32> = (0..n).map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32 / 1e4 - 400.0).collect();
-    let keys = device.upload(&keys).expect("memory");
     let values = device.upload(&values).expect("memory");
     let scan = |from: u64, seed: Option<u64>| {
         device.backend().simulate(&Simulation { seed, ..Simulation::default() }).expect("a seed");
-        let plan = Plan::<Sum, u32, f32>::with_ring_from(device, values.len(), Kind::Inclusive, from).expect("a plan");
+        let plan = Plan::<Sum, f32>::with_ring_from(device, values.len(), Kind::Inclusive, from).expect("a plan");
         let mut output = device.uninit::<f32>(values.len()).expect("memory");
-        let threads = plan.prepare(&keys, &values, &output).expect("a launch").shape().threads();
-        plan.launch(&keys, &values, &mut output).expect("a run");
-        require_no_finding(device, "a scan by key");
+        let threads = plan.prepare(&values, &output).expect("a launch").shape().threads();
+        plan.launch(&values, &mut output).expect("a run");
+        require_no_finding(device, "a scan");
         (threads, output.download().expect("sums").into_iter().map(f32::to_bits).collect::<Vec<_>>())
     };
     let (threads_of_tile, expected) = scan(u64::MAX, None);
@@ -208,7 +211,7 @@ fn planted_block_number() {
             format!("{line} mov.u32 {register}, %ctaid.x;")
         })
     });
-    let run = planted_runs(("dot", "single_launch"), Dtype::F32, "", &ptx);
+    let run = planted_runs(("dot", "single_launch"), (Dtype::F32, ""), 20_011, &ptx);
     run(&[]).expect("a clean run in the usual order");
     let found = SEEDS.iter().filter(|seed| run(&[**seed]).is_err()).count();
     assert!(found > 1, "found under {found} of {} seeds", SEEDS.len());
@@ -223,24 +226,41 @@ fn planted_impatience() {
         let tag = line.trim_end_matches(", ").rsplit(' ').next().expect("a register");
         format!("{before}{tag}{after}")
     });
-    let run = planted_runs(("reduce", BEST), Dtype::I32, "sum", &ptx);
+    let run = planted_runs(("reduce", BEST), (Dtype::I32, "sum"), 20_011, &ptx);
     run(&[]).expect("a clean run in the usual order");
     let found = SEEDS.iter().filter(|seed| run(&[**seed]).is_err()).count();
     assert!(found > 1, "found under {found} of {} seeds", SEEDS.len());
 }
 
+/// Checks that a planted bug is found: keys and values go through shared memory without one of the warp's barriers.
+fn planted_order_of_lanes() {
+    let barrier = "bar.warp.sync";
+    let without = |k: usize| {
+        let ptx = planted::ptx("scan_by_key", ".entry scan_by_key_best_sum_i64_u32_4(", |entry| {
+            let (at, _) = entry.match_indices(barrier).nth(k).expect("a barrier");
+            let line = at + entry[at..].find('\n').expect("a line");
+            assert_eq!(entry.matches(barrier).count(), 6);
+            format!("{}{}", &entry[..at], &entry[line..])
+        });
+        planted_runs(("scan_by_key", BEST), (Dtype::I64, "sum"), 71_681, &ptx)(&[])
+    };
+    // Before the first one nothing was read from there.
+    let found: Vec<_> = (0..6).map(|k| without(k).is_err()).collect();
+    assert_eq!(found, [false, true, true, true, true, true]);
+}
+
 /// Runs of a family's variant with this PTX, in the usual order and under the seeds that are passed.
 fn planted_runs(
     (name, variant): (&str, &'static str),
-    dtype: Dtype,
-    op: &'static str,
+    (dtype, op): (Dtype, &'static str),
+    n: u64,
     ptx: &str,
 ) -> impl Fn(&[u64]) -> Result<Option<Explored>, String> {
     let Bench { device, .. } = bench(Choice::Sim, name);
     let module = device.load(ptx.as_bytes(), "a planted bug").expect("PTX that the simulator takes");
     let bench = Bench { device, module };
     let family = family(name).expect("a family");
-    let (inputs, settings) = operands(family, dtype, &Case::new(&[20_011])).expect("operands");
+    let (inputs, settings) = operands(family, dtype, &Case::new(&[n])).expect("operands");
     move |seeds| {
         let problem = Problem { inputs: &inputs, dtype, op, settings: &settings };
         same_bits(&bench, family, family.select(variant).expect("a variant")[0], problem, seeds)

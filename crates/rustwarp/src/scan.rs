@@ -136,9 +136,15 @@ impl<O: Op<T>, T: Element, H: Handle> Plan<O, T, H> {
     /// [`Error::Argument`](crate::Error::Argument) for more elements than a grid can take, and if the device has less
     /// memory free.
     pub fn new(device: &H, n: usize, kind: Kind) -> Result<Self> {
+        Self::with_ring_from(device, n, kind, ring::LARGE)
+    }
+
+    /// The same, with persistent blocks from this many bytes on: tests have shorter inputs.
+    #[doc(hidden)]
+    pub fn with_ring_from(device: &H, n: usize, kind: Kind, bytes: u64) -> Result<Self> {
         let config = config::<T>(n)?;
         let state = Memory::zeros(device.clone(), config.words, "state")?;
-        let large = (n * size_of::<T>()) as u64 >= ring::LARGE;
+        let large = (n * size_of::<T>()) as u64 >= bytes;
         let persistent = if large { persistent(device.backend().info(), ring::SHARED, config.grid) } else { 0 };
         Ok(Self { n, kind, config, persistent, state, operation: PhantomData })
     }
@@ -225,18 +231,19 @@ impl Config {
 }
 
 /// Length of the longest chain of additions for elements of this size in so many tiles; 0 without any. It goes twice
-/// through a chunk, over lanes, rows and warps, over the tiles of a group, along the groups, and from there to the
-/// element.
+/// through a lane's neighbours, over lanes, rows and warps, over the tiles of a group, along the groups, and from there
+/// to the element.
 #[doc(hidden)]
 pub fn longest_chain(tiles: u32, rows: usize, bytes: usize) -> u64 {
-    let (chunk, warps) = (16 / bytes as u64, u64::from(best::BLOCK) / 32);
-    let chain = 2 * chunk + 5 + rows as u64 + warps + 5 + u64::from(tiles.div_ceil(best::GROUP)) + 4;
+    let [neighbours, rows] = best::of_lane(rows, bytes).map(|number| number as u64);
+    let warps = u64::from(best::BLOCK) / 32;
+    let chain = 2 * neighbours + 5 + rows + warps + 5 + u64::from(tiles.div_ceil(best::GROUP)) + 4;
     if tiles == 0 { 0 } else { chain }
 }
 
 /// Number of persistent blocks with this much shared memory for a number of tiles: one for each multiprocessor, or none
 /// if the device has no kernel for them.
-pub(crate) fn persistent(info: &DeviceInfo, shared: u32, tiles: u32) -> u32 {
+fn persistent(info: &DeviceInfo, shared: u32, tiles: u32) -> u32 {
     let has = info.sm.is_none_or(|sm| sm == 90) && shared <= info.max_shared;
     if has { info.multiprocessors.min(tiles) } else { 0 }
 }

@@ -20,8 +20,7 @@
 //! - *Error bound*: a float sum differs from the exact one by at most `d * epsilon * sum of |x|` over the elements of
 //!   its run up to it, where `d` is [`Plan::depth`]; maxima and minima are exact.
 //! - *Determinism*: the same bits on every run on every device.
-//! - *Choice*: a block for each tile; for large inputs on GPUs of compute capability 9.0 persistent blocks with bulk
-//!   copies, which add in the same order.
+//! - *Choice*: a block for each tile, in small inputs of fewer elements.
 //! - *Source*: J. T. Schwartz, "Ultracomputers" (1980); S. Sengupta, M. Harris and M. Garland, "Efficient Parallel Scan
 //!   Algorithms for GPUs" (2008); look-back as in [`scan`](mod@crate::scan). The kernel is
 //!   `kernels_gpu::scan_by_key::best`.
@@ -34,10 +33,9 @@ use crate::error::Result;
 use crate::launch::Launch;
 use crate::ptx::library;
 use crate::reduce::{Max, Min, Op, Sum};
-use crate::scan::{Config, Kind, longest_chain, persistent};
+use crate::scan::{Config, Kind, longest_chain};
 use bytemuck::Pod;
 use cuda_std::launch::{Call, PtrMut, Slice};
-use kernels_gpu::scan::best::ring;
 use kernels_gpu::scan_by_key::best;
 use std::marker::PhantomData;
 
@@ -165,35 +163,21 @@ pub struct Plan<O, K, T, H: Handle = Device> {
     n: usize,
     kind: Kind,
     config: Config,
-    /// Number of persistent blocks, which large inputs on 16 bytes get instead of a block for each tile; 0 if the
-    /// device or the size has none.
-    persistent: u32,
     /// Tickets and records, which successive launches share.
     state: Memory<u64, H>,
     operation: PhantomData<(O, K, T)>,
 }
 
 impl<O: Op<T>, K: Key, T: Element, H: Handle> Plan<O, K, T, H> {
-    /// Bytes of shared memory of a persistent block.
-    const SHARED: u32 = best::shared(size_of::<T>(), size_of::<K>());
-
     /// Plans a scan of `n` elements.
     ///
     /// # Errors
     /// [`Error::Argument`](crate::Error::Argument) for more elements than a grid can take, and if the device has less
     /// memory free.
     pub fn new(device: &H, n: usize, kind: Kind) -> Result<Self> {
-        Self::with_ring_from(device, n, kind, best::LARGE)
-    }
-
-    /// The same, with persistent blocks from this many bytes of values on: tests have shorter inputs.
-    #[doc(hidden)]
-    pub fn with_ring_from(device: &H, n: usize, kind: Kind, bytes: u64) -> Result<Self> {
         let config = config::<T>(n)?;
         let state = Memory::zeros(device.clone(), config.words, "state")?;
-        let large = (n * size_of::<T>()) as u64 >= bytes;
-        let persistent = if large { persistent(device.backend().info(), Self::SHARED, config.grid) } else { 0 };
-        Ok(Self { n, kind, config, persistent, state, operation: PhantomData })
+        Ok(Self { n, kind, config, state, operation: PhantomData })
     }
 
     /// Largest number of additions in a chain from an element to a result.
@@ -216,19 +200,12 @@ impl<O: Op<T>, K: Key, T: Element, H: Handle> Plan<O, K, T, H> {
         keys.require(self.state.device(), self.n, "the keys")?;
         values.require(self.state.device(), self.n, "the values")?;
         output.require_output(self.state.device(), self.n, &[keys.span(), values.span()])?;
-        let (state, tiles) = (self.state.ptr(), self.config.grid);
-        let [few, many, ring] =
-            calls::<O, K, T>(keys.slice(self.n), values.slice(self.n), self.kind, state, output.ptr(), tiles);
-        let aligned = (keys.address() | values.address()).is_multiple_of(16);
-        let (call, shape) = if self.persistent > 0 && aligned {
-            (ring, Shape::linear(self.persistent, ring::THREADS).with_shared(Self::SHARED))
-        } else {
-            (if self.config.rows == best::FEW_ROWS { few } else { many }, Shape::linear(tiles, best::BLOCK))
-        };
-        // SAFETY: block and shared memory are the kernel's, every tile has a block if each takes one only, there are as
-        // many keys as values, and the state was 0 before the first launch and is left by each kernel as the next one
-        // needs it.
-        let launch = unsafe { Launch::new(call, shape) };
+        let [few, many] =
+            calls::<O, K, T>(keys.slice(self.n), values.slice(self.n), self.kind, self.state.ptr(), output.ptr());
+        let call = if self.config.rows == best::FEW_ROWS { few } else { many };
+        // SAFETY: the block is the kernel's, every tile has one, there are as many keys as values, and the state was 0
+        // before the first launch and is left by the kernel as the next one needs it.
+        let launch = unsafe { Launch::new(call, Shape::linear(self.config.grid, best::BLOCK)) };
         Ok(launch.using([keys.reads(), values.reads(), self.state.writes(), output.writes()]))
     }
 }
@@ -265,8 +242,8 @@ fn config<T>(n: usize) -> Result<Config> {
     Config::new(n, bytes, if few { best::FEW_ROWS } else { best::rows(bytes) }, "a scan by key")
 }
 
-/// The three kernels: for at most [`best::SMALL`] bytes of values, for more, and for persistent blocks. It is public
-/// for the ladders, which list their entries.
+/// The two kernels: for at most [`best::SMALL`] bytes of values, and for more. It is public for the ladders, which list
+/// their entries.
 #[doc(hidden)]
 pub fn calls<'a, O: Op<T>, K: Key, T: Element>(
     keys: Slice<'a, K>,
@@ -274,8 +251,7 @@ pub fn calls<'a, O: Op<T>, K: Key, T: Element>(
     kind: Kind,
     state: PtrMut<'a, u64>,
     output: PtrMut<'a, T>,
-    tiles: u32,
-) -> [Call<'a>; 3] {
+) -> [Call<'a>; 2] {
     const { assert!(size_of::<K>() == size_of::<K::Bits>()) };
     // SAFETY: these are the same bytes, every pattern of which is a key of either type.
     let keys = unsafe { Slice::<K::Bits>::new(keys.address(), keys.len()) };
@@ -283,7 +259,6 @@ pub fn calls<'a, O: Op<T>, K: Key, T: Element>(
     [
         best::scan_by_key_best::<O, T, K::Bits, { best::FEW_ROWS }>(keys, values, exclusive, state, output),
         best::scan_by_key_best::<O, T, K::Bits, { best::MANY }>(keys, values, exclusive, state, output),
-        best::scan_by_key_best_ring::<O, T, K::Bits>(keys, values, exclusive, state, output, tiles),
     ]
 }
 

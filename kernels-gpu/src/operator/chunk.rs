@@ -59,6 +59,43 @@ impl<T: Pod, const W: usize> Chunk<T, W> {
     }
 }
 
+/// Values that fill 8 bytes, on such a boundary.
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+struct Short<T, const W: usize>([T; W]);
+
+/// Reads values that fill 8 bytes or a few times 16.
+///
+/// # Safety
+/// As for [`Chunk::load`]; for 8 bytes `at` must be aligned to these.
+#[inline(always)]
+pub unsafe fn read<T: Pod, const W: usize>(at: *const T) -> [T; W] {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe {
+        if const { size_of::<T>() * W == 8 } {
+            at.cast::<Short<T, W>>().read().0
+        } else {
+            Chunk::load(at.cast::<Chunk<T, W>>()).0
+        }
+    }
+}
+
+/// Writes values that fill 8 bytes or a few times 16.
+///
+/// # Safety
+/// As for [`Chunk::store`]; for 8 bytes `at` must be aligned to these.
+#[inline(always)]
+pub unsafe fn write<T: Pod, const W: usize>(at: *mut T, values: [T; W]) {
+    // SAFETY: the caller upholds this function's contract.
+    unsafe {
+        if const { size_of::<T>() * W == 8 } {
+            at.cast::<Short<T, W>>().write(Short(values));
+        } else {
+            Chunk(values).store(at.cast());
+        }
+    }
+}
+
 /// Number of values of this size in a chunk: a power of two, at most 16.
 pub const fn width(bytes: usize) -> usize {
     assert!(bytes > 0, "values of operators have at least one byte");

@@ -1,22 +1,18 @@
 //! Keys as what ends runs: they are compared as they arrive, and become a bit for each element.
 
-use crate::operator::{Pod, chunk::Chunk, shuffle};
+use crate::operator::{Pod, chunk::read, shuffle};
 use crate::reduce::WARP;
-use crate::scan::best::{Runs, pitch};
+use crate::scan::best::{Runs, gather, pitch};
 use crate::unroll::unroll;
-use cuda_std::memory::{Mbarrier, SharedAddress, copy_bulk};
 use cuda_std::warp;
 
 /// The keys of all elements: a run ends where a key differs from the one before.
 #[derive(Clone, Copy)]
 pub struct Keys<'a, K>(pub &'a [K]);
 
-/// Bytes before a tile's keys in a stage: the last of them are the key before the tile.
-const AHEAD: usize = 16;
-
 impl<K: Pod + PartialEq> Runs for Keys<'_, K> {
     const KEYED: bool = true;
-    const BYTES: u32 = size_of::<K>() as u32;
+    const BYTES: usize = size_of::<K>();
 
     #[inline(always)]
     fn in_chunks<const W: usize>(self) -> bool {
@@ -25,67 +21,41 @@ impl<K: Pod + PartialEq> Runs for Keys<'_, K> {
     }
 
     #[inline(always)]
-    unsafe fn heads<const W: usize, const R: usize>(self, first: usize, whole: bool) -> u64 {
-        let lane = warp::lane_id() as usize;
-        // The key before the part goes around by way of the last lane.
-        let before = if lane == WARP as usize - 1 { self.0.get(first.wrapping_sub(1)) } else { None };
-        let before = before.copied().unwrap_or(K::zeroed());
-        let own = first + lane * W;
+    unsafe fn heads<const W: usize, const R: usize, const V: usize, const S: usize>(
+        self,
+        first: usize,
+        whole: bool,
+        scratch: *mut u8,
+    ) -> u64 {
+        let before = self.before(first);
+        let own = first + warp::lane_id() as usize * W;
         let keys = if whole {
             // SAFETY: the chunks lie inside, on boundaries of theirs.
             unsafe { load::<K, W, R>(self.0.as_ptr().wrapping_add(own)) }
         } else {
-            core::array::from_fn(|row| core::array::from_fn(|k| self.or_last(own + row * pitch::<W>() + k)))
+            self.load_singly::<W, R>(own)
         };
-        // SAFETY: the caller upholds this function's contract.
-        unsafe { heads(&keys, before, first == 0) }
-    }
-
-    #[inline(always)]
-    unsafe fn copy(self, to: SharedAddress, first: usize, elements: u32, barrier: Mbarrier) {
-        const { assert!(AHEAD.is_multiple_of(size_of::<K>()), "keys before a tile lie on boundaries of their size") };
-        // SAFETY: the caller upholds this function's contract; every tile but the first has the keys of another
-        // one before it.
-        unsafe {
-            let from = self.0.as_ptr().add(first).cast::<u8>();
-            let bytes = self.copied(first, elements);
-            if first == 0 {
-                copy_bulk(to.add(AHEAD as u32), from, bytes, barrier);
-            } else {
-                copy_bulk(to, from.sub(AHEAD), bytes, barrier);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn copied(self, first: usize, elements: u32) -> u32 {
-        elements * Self::BYTES + if first == 0 { 0 } else { AHEAD as u32 }
-    }
-
-    #[inline(always)]
-    unsafe fn heads_in_stage<const W: usize, const R: usize>(
-        self,
-        stage: *const u8,
-        first: usize,
-        place: usize,
-    ) -> u64 {
-        let lane = warp::lane_id();
-        // SAFETY: the tile's keys are in the stage, behind those of the tile before if there is one.
-        unsafe {
-            let part = stage.add(AHEAD).cast::<K>().add(place);
-            let reads = first > 0 && lane == WARP - 1;
-            let before = if reads { part.sub(1).read() } else { K::zeroed() };
-            heads(&load::<K, W, R>(part.add(lane as usize * W)), before, first == 0)
-        }
+        // SAFETY: the caller upholds this function's contract; keys are not longer than 8 bytes if lanes have
+        // neighbours.
+        unsafe { heads(&gather::<K, W, R, V, S>(keys, scratch.cast()), before, first == 0) }
     }
 }
 
 impl<K: Pod> Keys<'_, K> {
-    /// Key `at`, or past the end the last one. Heads past the end do not matter: no value there is stored.
+    /// The key before the warp's part, in its last lane: from there it goes around.
     #[inline(always)]
-    fn or_last(self, at: usize) -> K {
-        let last = self.0.len().wrapping_sub(1);
-        self.0.get(if at < last { at } else { last }).copied().unwrap_or(K::zeroed())
+    fn before(self, first: usize) -> K {
+        let last = warp::lane_id() == WARP - 1;
+        let before = if last { self.0.get(first.wrapping_sub(1)) } else { None };
+        before.copied().unwrap_or(K::zeroed())
+    }
+
+    /// The thread's keys, one by one. Past the end they do not matter: no value there is stored.
+    #[inline(always)]
+    fn load_singly<const W: usize, const R: usize>(self, own: usize) -> [[K; W]; R] {
+        let rest = self.0.get(own..).unwrap_or(&[]);
+        let key = |at: usize| rest.get(at).copied().unwrap_or(K::zeroed());
+        core::array::from_fn(|row| core::array::from_fn(|k| key(row * pitch::<W>() + k)))
     }
 }
 
@@ -95,31 +65,17 @@ const fn fits<K, const W: usize>() -> bool {
     bytes == 8 || bytes.is_multiple_of(16) && bytes <= 64
 }
 
-/// Keys that fill 8 bytes, on such a boundary.
-#[derive(Clone, Copy)]
-#[repr(C, align(8))]
-struct Short<K, const W: usize>([K; W]);
-
 /// Loads the keys of the thread's chunks, with all loads in flight at once.
 ///
 /// # Safety
 /// The chunks are there, on boundaries of 8 or 16 bytes, and [`fits`].
 #[inline(always)]
 unsafe fn load<K: Pod, const W: usize, const R: usize>(first: *const K) -> [[K; W]; R] {
-    core::array::from_fn(|row| {
-        // SAFETY: the caller upholds this function's contract.
-        unsafe {
-            let at = first.add(row * pitch::<W>());
-            if const { size_of::<K>() * W == 8 } {
-                at.cast::<Short<K, W>>().read().0
-            } else {
-                Chunk::load(at.cast::<Chunk<K, W>>()).0
-            }
-        }
-    })
+    // SAFETY: the caller upholds this function's contract.
+    core::array::from_fn(|row| unsafe { read(first.add(row * pitch::<W>())) })
 }
 
-/// The heads among a thread's chunks. Row `r` of the warp's part has the chunks of all lanes; `before` is the key
+/// The heads among a lane's keys. Row `r` of the warp's part has the neighbours of all lanes; `before` is the key
 /// before the part, in the last lane, and `starts` says that there is none.
 ///
 /// # Safety
@@ -130,7 +86,6 @@ unsafe fn heads<K: Pod + PartialEq, const W: usize, const R: usize>(
     before: K,
     starts: bool,
 ) -> u64 {
-    const { assert!(size_of::<K>() <= AHEAD, "keys have at most 16 bytes") };
     let lane = warp::lane_id();
     let mut heads = 0;
     unroll!(row < R => {

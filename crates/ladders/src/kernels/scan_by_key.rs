@@ -128,8 +128,8 @@ impl<O: Op<T> + Reduces, T: Element> Ladder for ScanByKey<O, T> {
             Planned::ByLibrary => {
                 let (values, state, output) = (Slice::nothing(), PtrMut::nothing(), PtrMut::nothing());
                 let kind = Kind::Inclusive;
-                let of_words = library::calls::<O, u32, T>(Slice::nothing(), values, kind, state, output, 0);
-                let of_longs = library::calls::<O, u64, T>(Slice::nothing(), values, kind, state, output, 0);
+                let of_words = library::calls::<O, u32, T>(Slice::nothing(), values, kind, state, output);
+                let of_longs = library::calls::<O, u64, T>(Slice::nothing(), values, kind, state, output);
                 of_words.into_iter().chain(of_longs).map(Entry::from).collect()
             }
         }

@@ -21,7 +21,6 @@ use crate::operator::{
 use crate::reduce::form::{AsTheyAre, ByKeys, Faster, Form, bits, faster};
 use crate::reduce::keys::{Largest, Smallest};
 use crate::reduce::{Max, Min, Op, Sum, WARP};
-use crate::unroll::unroll;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, kernel, thread};
 
@@ -29,6 +28,7 @@ use cuda_std::{address_space, kernel, thread};
 pub mod ring;
 
 mod ahead;
+mod blocked;
 mod rows;
 mod runs;
 #[cfg(feature = "scan")]
@@ -36,8 +36,10 @@ mod stages;
 mod total;
 
 pub use ahead::{GROUP, state_words};
+pub(crate) use blocked::gather;
+use blocked::{neighbours, scatter};
 pub(crate) use rows::pitch;
-use rows::{Part, scan_chunk, scan_rows};
+use rows::{is_before, scan_chunk, scan_rows, store_rows};
 use runs::of_row;
 pub(crate) use runs::{OneRun, Runs};
 use total::Total;
@@ -60,6 +62,18 @@ pub const FEW_ROWS: usize = 1;
 /// Largest input, in bytes, for which a thread has [`FEW_ROWS`] chunks.
 pub const SMALL: u64 = 1 << 19;
 
+/// Chunks per thread whose lanes have neighbours, for numbers of this size: odd numbers, see [`blocked`]. (H200, scans
+/// by key, us for 5, 7 and 9: f64 of 2^20 12.3, 12.8 and 14.3, of 2^26 370, 343 and 381; f32 of 2^20 10.0, 10.4 and –,
+/// of 2^26 213, 210 and –.)
+pub const fn blocked_rows(bytes: usize) -> usize {
+    if bytes == 8 { 7 } else { 5 }
+}
+
+/// How many neighbours of this size a lane scans, and how often, in tiles of this many rows.
+pub const fn of_lane(rows: usize, bytes: usize) -> [usize; 2] {
+    if rows > 1 && !rows.is_multiple_of(2) { [rows * (16 / bytes), 1] } else { [16 / bytes, rows] }
+}
+
 /// Elements of this size in a tile of this many rows.
 pub const fn tile(rows: usize, bytes: usize) -> u32 {
     BLOCK * (rows * width(bytes)) as u32
@@ -76,6 +90,21 @@ static mut TICKET: MaybeUninit<u64> = MaybeUninit::uninit();
 /// Which warps of the block have a head, in a scan by key.
 #[address_space(shared)]
 static mut HAS_HEAD: [MaybeUninit<u32>; WARPS as usize] = [MaybeUninit::uninit(); WARPS as usize];
+
+/// Bytes of [`SCRATCH`]: 14 values or keys of 8 bytes for each thread, or 20 of 4.
+const SCRATCH_BYTES: usize = BLOCK as usize * 14 * 8;
+
+/// Where the parts of warps change their order.
+#[address_space(shared)]
+static mut SCRATCH: MaybeUninit<Scratch<SCRATCH_BYTES>> = MaybeUninit::uninit();
+
+/// The same for 20 keys of 8 bytes.
+#[address_space(shared)]
+static mut LONG_SCRATCH: MaybeUninit<Scratch<{ BLOCK as usize * 20 * 8 }>> = MaybeUninit::uninit();
+
+/// Bytes on a boundary of 16.
+#[repr(C, align(16))]
+struct Scratch<const BYTES: usize>([u8; BYTES]);
 
 /// Scans the input, in tiles of `R` rows. `exclusive` is 0 or 1. The result is the same in every run;
 /// [`scan`](crate::scan) states the error bound of float sums.
@@ -158,15 +187,48 @@ pub(crate) unsafe fn scan_runs<F: Form<T>, T: Pod, X: Runs, const R: usize>(
     output: *mut T,
 ) {
     // SAFETY: the caller upholds this function's contract.
-    with_width!(size_of::<T>(), W => unsafe { scan_tile::<F, T, X, W, R>(runs, input, exclusive, state, output) });
+    with_width!(size_of::<T>(), W => unsafe {
+        scan_tile::<F, T, X, W, R, W, R>(runs, input, exclusive, state, output);
+    });
 }
 
-/// Scans one tile of elements of which `W` are a chunk.
+/// Scans each run of numbers, in tiles of [`blocked_rows()`] whose parts lanes scan as neighbours.
+///
+/// # Safety
+/// The requirements are those of [`scan_numbers()`].
+#[inline(always)]
+pub(crate) unsafe fn scan_blocked<O: Op<T>, T: Number, X: Runs>(
+    runs: X,
+    input: &[T],
+    exclusive: u32,
+    state: *mut u64,
+    output: *mut T,
+) {
+    const { assert!(blocked_rows(8) == 7 && blocked_rows(4) == 5) };
+    // SAFETY: the caller upholds this function's contract; numbers with keys are `f64`.
+    unsafe {
+        let places = output.cast();
+        match const { (size_of::<T>(), faster::<O, T>()) } {
+            (_, Faster::ByLargest) => {
+                scan_tile::<ByKeys<Largest>, _, X, 2, 7, 14, 1>(runs, bits(input), exclusive, state, places);
+            }
+            (_, Faster::BySmallest) => {
+                scan_tile::<ByKeys<Smallest>, _, X, 2, 7, 14, 1>(runs, bits(input), exclusive, state, places);
+            }
+            (8, Faster::AsTheyAre) => {
+                scan_tile::<AsTheyAre<O>, T, X, 2, 7, 14, 1>(runs, input, exclusive, state, output);
+            }
+            _ => scan_tile::<AsTheyAre<O>, T, X, 4, 5, 20, 1>(runs, input, exclusive, state, output),
+        }
+    }
+}
+
+/// Scans one tile of `R` rows of chunks of `W` elements, of which lanes scan `S` times `V`: see [`blocked`].
 ///
 /// # Safety
 /// The requirements are those of [`scan_runs()`].
 #[inline(always)]
-unsafe fn scan_tile<F: Form<T>, T: Pod, X: Runs, const W: usize, const R: usize>(
+unsafe fn scan_tile<F: Form<T>, T: Pod, X: Runs, const W: usize, const R: usize, const V: usize, const S: usize>(
     runs: X,
     input: &[T],
     exclusive: u32,
@@ -183,21 +245,22 @@ unsafe fn scan_tile<F: Form<T>, T: Pod, X: Runs, const W: usize, const R: usize>
     let inside = const { fits(size_of::<T>()) } && first_of_tile + elements <= input.len();
     // The lane's chunk of row 0; the next row is `pitch` elements further.
     let first = first_of_tile + (warp as usize * R * WARP as usize + lane as usize) * W;
-    let chunks = if inside && input.as_ptr().addr().is_multiple_of(16) {
+    let rows = if inside && input.as_ptr().addr().is_multiple_of(16) {
         // SAFETY: the tile lies inside the input, on a 16-byte boundary.
         unsafe { load::<F, T, W, R>(input, first) }
     } else {
-        load_singly::<F, T, W, R>(input, first)
+        load_singly::<F, T, X, W, R>(input, first)
     };
 
-    // SAFETY: all lanes of each warp reach these calls.
-    let (heads, part) = unsafe {
-        let heads = runs.heads::<W, R>(first - lane as usize * W, inside && runs.in_chunks::<W>());
-        (heads, scan_rows::<F::Operator, T, X, W, R>(&chunks, heads))
+    let scratch = scratch::<T, X, V, W>(warp);
+    // SAFETY: all lanes of each warp reach these calls; a warp has scratch memory of its own.
+    let (own, heads, part) = unsafe {
+        let heads = runs.heads::<W, R, V, S>(first - lane as usize * W, inside && runs.in_chunks::<W>(), scratch);
+        let own = gather::<T, W, R, V, S>(rows, scratch.cast());
+        (own, heads, scan_rows::<F::Operator, T, X, V, S>(&own, heads))
     };
-    let Part { mut before, open, total, has_head } = part;
     // SAFETY: the whole block reaches this call, once.
-    let (warps, block) = unsafe { scan_warps::<F::Operator, T, X>(total, has_head) };
+    let (warps, block) = unsafe { scan_warps::<F::Operator, T, X>(part.total, part.has_head) };
     let mut carry = warps.total;
     if tiles > 1 {
         let slot = before_tile_slot::<T>();
@@ -214,31 +277,32 @@ unsafe fn scan_tile<F: Form<T>, T: Pod, X: Runs, const W: usize, const R: usize>
         carry = Total::open(unsafe { slot.read() }).then::<F::Operator, X>(warps).total;
     }
 
-    // This is unrolled by a macro: a loop that the optimiser keeps would place the arrays in local memory.
-    unroll!(row < R => {
-        let whole = F::Operator::combine(carry, before[row]);
-        before[row] = if open >> row & 1 != 0 { whole } else { before[row] };
-    });
-    if inside && output.addr().is_multiple_of(16) {
-        unroll!(row < R => {
-            let at = first + row * pitch::<W>();
-            // SAFETY: the tile lies inside the output, on a 16-byte boundary, and each chunk belongs to one thread.
-            unsafe {
-                let chunk = scan_chunk::<F, T, W>(chunks[row], of_row::<W>(heads, row), before[row], exclusive);
-                Chunk(chunk).store(output.add(at).cast());
-            }
-        });
+    // SAFETY: each lane has its elements there since it gathered them.
+    let own = if const { V == W } { own } else { unsafe { neighbours::<T, W, R, V, S>(scratch.cast()) } };
+    let before = part.after::<F::Operator>(carry);
+    let scanned = |s: usize| scan_chunk::<F, T, V>(own[s], of_row::<V>(heads, s), before[s], exclusive);
+    // SAFETY: as above; the tile is this block's.
+    unsafe {
+        if const { V == W } {
+            store_rows::<T, X, V, S>(output, first, input.len(), inside, scanned);
+        } else {
+            let rows = scatter::<T, V, W, R>(scanned(0), scratch.cast());
+            store_rows::<T, X, W, R>(output, first, input.len(), inside, |row| rows[row]);
+        }
+    }
+}
+
+/// Scratch memory of a warp whose lanes have neighbours.
+#[inline(always)]
+fn scratch<T: Pod, X: Runs, const V: usize, const W: usize>(warp: u32) -> *mut u8 {
+    let longest = if size_of::<T>() < X::BYTES { X::BYTES } else { size_of::<T>() };
+    let bytes = WARP as usize * V * longest;
+    if const { V == W } {
+        core::ptr::null_mut()
+    } else if bytes * WARPS as usize <= SCRATCH_BYTES {
+        (&raw mut SCRATCH).cast::<u8>().wrapping_add(warp as usize * bytes)
     } else {
-        unroll!(row < R => {
-            let chunk = scan_chunk::<F, T, W>(chunks[row], of_row::<W>(heads, row), before[row], exclusive);
-            unroll!(k < W => {
-                let at = first + row * pitch::<W>() + k;
-                if at < input.len() {
-                    // SAFETY: `output` is as long as `input`, and each element belongs to one thread.
-                    unsafe { output.add(at).write(chunk[k]) };
-                }
-            });
-        });
+        (&raw mut LONG_SCRATCH).cast::<u8>().wrapping_add(warp as usize * bytes)
     }
 }
 
@@ -283,13 +347,13 @@ unsafe fn load<F: Form<T>, T: Pod, const W: usize, const R: usize>(input: &[T], 
 
 /// Loads elements one by one, with the identity past the end.
 #[inline(always)]
-fn load_singly<F: Form<T>, T: Pod, const W: usize, const R: usize>(input: &[T], first: usize) -> [[T; W]; R] {
-    core::array::from_fn(|row| {
-        core::array::from_fn(|k| match input.get(first + row * pitch::<W>() + k) {
-            Some(&element) => F::value(element),
-            None => F::Operator::identity(),
-        })
-    })
+fn load_singly<F: Form<T>, T: Pod, X: Runs, const W: usize, const R: usize>(input: &[T], first: usize) -> [[T; W]; R] {
+    let element = |at: usize| match is_before::<X>(input.len(), first, at) {
+        // SAFETY: the element lies before the end.
+        true => F::value(unsafe { *input.get_unchecked(first + at) }),
+        false => F::Operator::identity(),
+    };
+    core::array::from_fn(|row| core::array::from_fn(|k| element(row * pitch::<W>() + k)))
 }
 
 /// The total of the warps before this one, and of all warps; every thread combines them in order.

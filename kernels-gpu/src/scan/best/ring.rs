@@ -17,11 +17,11 @@
 //! Source: the steps are those of NVIDIA's scan with look-ahead (CCCL, 2026: a warp that carries the prefix forward);
 //! the fixed order of additions is ours.
 
-use super::rows::{Part, first_of_warp, pitch, scan_chunk, scan_rows};
-use super::runs::{OneRun, Runs, of_row};
-use super::stages::{MOST_STAGES, stage, stages};
+use super::rows::{Part, first_of_warp, pitch, scan_chunk, scan_rows, store_rows};
+use super::runs::OneRun;
+use super::stages::{MOST_STAGES, shared, stages};
 use super::total::Total;
-use super::{BLOCK, ROWS, ahead, load_singly, tile};
+use super::{BLOCK, ROWS, ahead, load_singly};
 use crate::number::Number;
 use crate::operator::chunk::{Chunk, width};
 use crate::operator::{Operator, Pod};
@@ -29,14 +29,11 @@ use crate::position::Position;
 use crate::reduce::form::{AsTheyAre, ByKeys, Faster, Form, bits, faster};
 use crate::reduce::keys::{Largest, Smallest};
 use crate::reduce::{Max, Min, Op, Sum, WARP};
-use crate::unroll::unroll;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use cuda_std::memory::{Mbarrier, SharedAddress, copy_bulk, fence_init};
 use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::{address_space, kernel, thread, warp};
-
-pub use super::stages::shared;
 
 const WARPS: u32 = BLOCK / WARP;
 
@@ -48,7 +45,10 @@ pub const THREADS: u32 = 2 * BLOCK + 2 * WARP;
 pub const LARGE: u64 = 16 << 20;
 
 /// Bytes of dynamic shared memory of [`scan_best_ring()`].
-pub const SHARED: u32 = shared(tile(ROWS, 4), 4, 0);
+pub const SHARED: u32 = shared(STAGE);
+
+/// Bytes of a stage, which has a tile.
+const STAGE: u32 = BLOCK * 16 * ROWS as u32;
 
 /// Tickets of the tiles in the ring.
 #[address_space(shared)]
@@ -58,11 +58,6 @@ static mut DRAWN: [MaybeUninit<u64>; MOST_STAGES as usize] = [MaybeUninit::unini
 #[address_space(shared)]
 static mut TOTALS: [MaybeUninit<u64>; (MOST_STAGES * SLOTS) as usize] =
     [MaybeUninit::uninit(); (MOST_STAGES * SLOTS) as usize];
-
-/// For each stage which warps have a head, in a scan by key.
-#[address_space(shared)]
-static mut HAS_HEAD: [MaybeUninit<u32>; (MOST_STAGES * WARPS) as usize] =
-    [MaybeUninit::uninit(); (MOST_STAGES * WARPS) as usize];
 
 const SLOTS: u32 = WARPS + 1;
 
@@ -79,45 +74,26 @@ pub unsafe fn scan_best_ring<O: Op<T>, T: Number>(
     output: *mut T,
     tiles: u32,
 ) {
-    // SAFETY: the caller upholds this function's contract.
-    unsafe { scan_numbers::<O, T, OneRun, ROWS>(OneRun, input, exclusive, state, output, tiles) }
-}
-
-/// Scans each run of numbers, in tiles of `R` rows.
-///
-/// # Safety
-/// The requirements are those of [`scan_best_ring()`], with the bytes of [`shared()`]; the runs are those of as many
-/// elements, and start on 16 bytes.
-#[inline(always)]
-pub(crate) unsafe fn scan_numbers<O: Op<T>, T: Number, X: Runs, const R: usize>(
-    runs: X,
-    input: &[T],
-    exclusive: u32,
-    state: *mut u64,
-    output: *mut T,
-    tiles: u32,
-) {
     // SAFETY: the caller upholds this function's contract; numbers with keys are `f64`.
     unsafe {
         let places = output.cast();
         match const { (width(size_of::<T>()), faster::<O, T>()) } {
             (_, Faster::ByLargest) => {
-                Block::<ByKeys<Largest>, _, X, 2, R>::new(runs, bits(input), state, tiles).run(exclusive, places);
+                Block::<ByKeys<Largest>, _, 2>::new(bits(input), state, tiles).run(exclusive, places);
             }
             (_, Faster::BySmallest) => {
-                Block::<ByKeys<Smallest>, _, X, 2, R>::new(runs, bits(input), state, tiles).run(exclusive, places);
+                Block::<ByKeys<Smallest>, _, 2>::new(bits(input), state, tiles).run(exclusive, places);
             }
             (4, Faster::AsTheyAre) => {
-                Block::<AsTheyAre<O>, T, X, 4, R>::new(runs, input, state, tiles).run(exclusive, output);
+                Block::<AsTheyAre<O>, T, 4>::new(input, state, tiles).run(exclusive, output);
             }
-            _ => Block::<AsTheyAre<O>, T, X, 2, R>::new(runs, input, state, tiles).run(exclusive, output),
+            _ => Block::<AsTheyAre<O>, T, 2>::new(input, state, tiles).run(exclusive, output),
         }
     }
 }
 
 /// A block with its ring.
-struct Block<'a, F, T, X, const W: usize, const R: usize> {
-    runs: X,
+struct Block<'a, F, T, const W: usize> {
     input: &'a [T],
     state: *mut u64,
     tiles: u32,
@@ -126,18 +102,15 @@ struct Block<'a, F, T, X, const W: usize, const R: usize> {
     form: PhantomData<F>,
 }
 
-impl<'a, F: Form<T>, T: Pod, X: Runs, const W: usize, const R: usize> Block<'a, F, T, X, W, R> {
-    const ELEMENTS: usize = BLOCK as usize * R * W;
-    /// Bytes of a tile's values.
-    const VALUES: u32 = (Self::ELEMENTS * size_of::<T>()) as u32;
-    const STAGE: u32 = stage(Self::ELEMENTS as u32, size_of::<T>(), X::BYTES as usize);
-    const STAGES: u32 = stages(Self::STAGE);
+impl<'a, F: Form<T>, T: Pod, const W: usize> Block<'a, F, T, W> {
+    const ELEMENTS: usize = BLOCK as usize * ROWS * W;
+    const STAGES: u32 = stages(STAGE);
 
     #[inline(always)]
-    unsafe fn new(runs: X, input: &'a [T], state: *mut u64, tiles: u32) -> Self {
+    unsafe fn new(input: &'a [T], state: *mut u64, tiles: u32) -> Self {
         let stages = dynamic_shared_mem::<u8>();
         // SAFETY: this is shared memory.
-        Self { runs, input, state, tiles, stages, first: unsafe { SharedAddress::of(stages) }, form: PhantomData }
+        Self { input, state, tiles, stages, first: unsafe { SharedAddress::of(stages) }, form: PhantomData }
     }
 
     /// Barrier `kind` of a stage: 0 when it is full, 1 when its totals are there, 2 when its prefix is there, 3 when it
@@ -145,7 +118,7 @@ impl<'a, F: Form<T>, T: Pod, X: Runs, const W: usize, const R: usize> Block<'a, 
     #[inline(always)]
     fn barrier(&self, kind: u32, stage: u32) -> Mbarrier {
         // SAFETY: the barriers are behind the stages, aligned to 8.
-        unsafe { Mbarrier::at(self.first.add(Self::STAGES * Self::STAGE)).add(kind * Self::STAGES + stage) }
+        unsafe { Mbarrier::at(self.first.add(Self::STAGES * STAGE)).add(kind * Self::STAGES + stage) }
     }
 
     #[inline(always)]
@@ -156,11 +129,6 @@ impl<'a, F: Form<T>, T: Pod, X: Runs, const W: usize, const R: usize> Block<'a, 
     #[inline(always)]
     fn slot(&self, stage: u32, k: u32) -> *mut T {
         (&raw mut TOTALS).cast::<u64>().wrapping_add((stage * SLOTS + k) as usize).cast()
-    }
-
-    #[inline(always)]
-    fn has_head(&self, stage: u32, k: u32) -> *mut u32 {
-        (&raw mut HAS_HEAD).cast::<u32>().wrapping_add((stage * WARPS + k) as usize)
     }
 
     #[inline(always)]
@@ -224,11 +192,10 @@ impl<'a, F: Form<T>, T: Pod, X: Runs, const W: usize, const R: usize> Block<'a, 
                 let next = ahead::draw(self.state, draws);
                 if self.is_whole(number) {
                     let first = number as usize * Self::ELEMENTS;
-                    let (from, to) = (self.input.as_ptr().add(first), self.first.add(stage * Self::STAGE));
-                    let (full, elements) = (self.barrier(0, stage), Self::ELEMENTS as u32);
-                    full.arrive_expecting(Self::VALUES + self.runs.copied(first, elements));
-                    copy_bulk(to, from, Self::VALUES, full);
-                    self.runs.copy(to.add(Self::VALUES), first, elements, full);
+                    let (from, to) = (self.input.as_ptr().add(first), self.first.add(stage * STAGE));
+                    let full = self.barrier(0, stage);
+                    full.arrive_expecting(STAGE);
+                    copy_bulk(to, from, STAGE, full);
                 } else {
                     // The last tile is read from memory.
                     self.barrier(0, stage).arrive();
@@ -262,19 +229,16 @@ impl<'a, F: Form<T>, T: Pod, X: Runs, const W: usize, const R: usize> Block<'a, 
         unsafe {
             while let Some(drawn) = self.arrived(position) {
                 let stage = position.stage;
-                let (_, _, part) = self.part(warp, stage, drawn as u32);
+                let (_, part) = self.part(warp, stage, drawn as u32);
                 warp::sync_warp(warp::ALL); // all lanes have read the stage before one of them arrives for the warp
                 if lane == 0 {
                     self.slot(stage, warp).write(part.total);
-                    if X::KEYED {
-                        self.has_head(stage, warp).write(u32::from(part.has_head));
-                    }
                     self.barrier(1, stage).arrive();
                 }
                 if warp == 0 {
                     self.barrier(1, stage).wait(position.parity);
                     if lane == 0 {
-                        let total = self.total(stage, WARPS);
+                        let total = Total::open(self.total(stage, WARPS));
                         ahead::publish::<T>(self.state, drawn, total);
                         self.barrier(3, stage).arrive();
                     }
@@ -287,14 +251,12 @@ impl<'a, F: Form<T>, T: Pod, X: Runs, const W: usize, const R: usize> Block<'a, 
 
     /// The total of the first warps of a stage.
     #[inline(always)]
-    unsafe fn total(&self, stage: u32, warps: u32) -> Total<T> {
-        let mut sum = Total::open(F::Operator::identity());
+    unsafe fn total(&self, stage: u32, warps: u32) -> T {
+        let mut sum = F::Operator::identity();
         let mut k = 0;
         while k < warps {
             // SAFETY: by contract they are there.
-            let (total, closed) =
-                unsafe { (self.slot(stage, k).read(), X::KEYED && self.has_head(stage, k).read() != 0) };
-            sum = sum.then::<F::Operator, X>(Total { total, closed });
+            sum = F::Operator::combine(sum, unsafe { self.slot(stage, k).read() });
             k += 1;
         }
         sum
@@ -310,7 +272,7 @@ impl<'a, F: Form<T>, T: Pod, X: Runs, const W: usize, const R: usize> Block<'a, 
         unsafe {
             while let Some(drawn) = self.arrived(position) {
                 let stage = position.stage;
-                let sum = ahead::advance::<F::Operator, T, X>(self.state, drawn, &mut group, &mut before_group);
+                let sum = ahead::advance::<F::Operator, T, OneRun>(self.state, drawn, &mut group, &mut before_group);
                 warp::sync_warp(warp::ALL); // all lanes have read the ticket before one of them arrives for the warp
                 if lane == 0 {
                     self.slot(stage, WARPS).write(sum);
@@ -333,64 +295,39 @@ impl<'a, F: Form<T>, T: Pod, X: Runs, const W: usize, const R: usize> Block<'a, 
             while let Some(drawn) = self.arrived(position) {
                 let stage = position.stage;
                 let number = drawn as u32;
-                let (chunks, heads, part) = self.part(warp, stage, number);
-                let Part { mut before, open, .. } = part;
+                let (chunks, part) = self.part(warp, stage, number);
                 self.barrier(2, stage).wait(position.parity);
                 self.barrier(1, stage).wait(position.parity);
-                let before_tile = Total::open(self.slot(stage, WARPS).read());
-                let carry = before_tile.then::<F::Operator, X>(self.total(stage, warp)).total;
+                let carry = F::Operator::combine(self.slot(stage, WARPS).read(), self.total(stage, warp));
                 warp::sync_warp(warp::ALL);
                 if lane == 0 {
                     self.barrier(3, stage).arrive();
                 }
-                unroll!(row < R => {
-                    let whole = F::Operator::combine(carry, before[row]);
-                    before[row] = if open >> row & 1 != 0 { whole } else { before[row] };
-                });
-                let first = number as usize * Self::ELEMENTS + first_of_warp::<W, R>(warp) + lane as usize * W;
-                if self.is_whole(number) && output.addr().is_multiple_of(16) {
-                    unroll!(row < R => {
-                        let chunk = scan_chunk::<F, T, W>(chunks[row], of_row::<W>(heads, row), before[row], exclusive);
-                        Chunk(chunk).store(output.add(first + row * pitch::<W>()).cast());
-                    });
-                } else {
-                    unroll!(row < R => {
-                        let chunk = scan_chunk::<F, T, W>(chunks[row], of_row::<W>(heads, row), before[row], exclusive);
-                        unroll!(k < W => {
-                            let at = first + row * pitch::<W>() + k;
-                            if at < self.input.len() {
-                                output.add(at).write(chunk[k]);
-                            }
-                        });
-                    });
-                }
+                let before = part.after::<F::Operator>(carry);
+                let scanned = |row: usize| scan_chunk::<F, T, W>(chunks[row], 0, before[row], exclusive);
+                let first = number as usize * Self::ELEMENTS + first_of_warp::<W, ROWS>(warp) + lane as usize * W;
+                store_rows::<T, OneRun, W, ROWS>(output, first, self.input.len(), self.is_whole(number), scanned);
                 position.advance(Self::STAGES);
             }
         }
     }
 
-    /// The lane's chunks of a tile with their heads, from its stage, or for the last tile from memory; and the scan of
-    /// the warp's part.
+    /// The lane's chunks of a tile, from its stage, or for the last tile from memory; and the scan of the warp's part.
     ///
     /// # Safety
     /// The whole warp calls it; the tile has arrived, and stays.
     #[inline(always)]
-    unsafe fn part(&self, warp: u32, stage: u32, number: u32) -> ([[T; W]; R], u64, Part<T, R>) {
-        let place = first_of_warp::<W, R>(warp);
-        let first = number as usize * Self::ELEMENTS + place;
-        let own = (thread::thread_idx_x() % WARP) as usize * W;
+    unsafe fn part(&self, warp: u32, stage: u32, number: u32) -> ([[T; W]; ROWS], Part<T, ROWS>) {
+        let own = first_of_warp::<W, ROWS>(warp) + (thread::thread_idx_x() % WARP) as usize * W;
         // SAFETY: the caller upholds this function's contract.
         unsafe {
-            let (chunks, heads) = if self.is_whole(number) {
-                let tile = self.stages.wrapping_add((stage * Self::STAGE) as usize);
-                let at = tile.cast::<T>().add(place + own);
-                let chunks = core::array::from_fn(|row| Chunk::load(at.add(row * pitch::<W>()).cast()).0.map(F::value));
-                (chunks, self.runs.heads_in_stage::<W, R>(tile.add(Self::VALUES as usize), first, place))
+            let chunks = if self.is_whole(number) {
+                let at = self.stages.wrapping_add((stage * STAGE) as usize).cast::<T>().add(own);
+                core::array::from_fn(|row| Chunk::load(at.add(row * pitch::<W>()).cast()).0.map(F::value))
             } else {
-                let chunks = load_singly::<F, T, W, R>(self.input, first + own);
-                (chunks, self.runs.heads::<W, R>(first, false))
+                load_singly::<F, T, OneRun, W, ROWS>(self.input, number as usize * Self::ELEMENTS + own)
             };
-            (chunks, heads, scan_rows::<F::Operator, T, X, W, R>(&chunks, heads))
+            (chunks, scan_rows::<F::Operator, T, OneRun, W, ROWS>(&chunks, 0))
         }
     }
 }

@@ -4,7 +4,7 @@
 //! head is shuffled.
 
 use super::runs::{Runs, of_row};
-use crate::operator::{Operator, Pod, shuffle};
+use crate::operator::{Operator, Pod, chunk::Chunk, shuffle};
 use crate::reduce::WARP;
 use crate::reduce::form::Form;
 use crate::scan::collective::{lane_before, warp_scans};
@@ -21,6 +21,19 @@ pub struct Part<T, const R: usize> {
     pub total: T,
     /// Whether the part has a head.
     pub has_head: bool,
+}
+
+impl<T: Pod, const R: usize> Part<T, R> {
+    /// What is before each of the thread's chunks, if `carry` is before the part.
+    #[inline(always)]
+    pub fn after<O: Operator<T>>(&self, carry: T) -> [T; R] {
+        let mut before = self.before;
+        unroll!(row < R => {
+            let whole = O::combine(carry, before[row]);
+            before[row] = if self.open >> row & 1 != 0 { whole } else { before[row] };
+        });
+        before
+    }
 }
 
 /// Scans the rows of a warp's part.
@@ -109,6 +122,47 @@ fn chunk_total<O: Operator<T>, T: Pod, const W: usize>(chunk: &[T; W], heads: u3
         }
     });
     total
+}
+
+/// Whether the element `at` elements after `first` lies before the end at `len`.
+///
+/// Places from the start are numbers of 64 bits, which stay in registers from the loads to the stores: in a scan by
+/// key, where they are few, each place is compared with what is left.
+#[inline(always)]
+pub fn is_before<X: Runs>(len: usize, first: usize, at: usize) -> bool {
+    if X::KEYED { at < len.saturating_sub(first) } else { first + at < len }
+}
+
+/// Writes a lane's chunk of each row: `first` is the place of that of row 0, and `inside` says that all of the tile
+/// lies before the end at `len`.
+///
+/// # Safety
+/// The elements before the end are the lane's.
+#[inline(always)]
+pub unsafe fn store_rows<T: Pod, X: Runs, const W: usize, const R: usize>(
+    output: *mut T,
+    first: usize,
+    len: usize,
+    inside: bool,
+    chunk: impl Fn(usize) -> [T; W],
+) {
+    // These are unrolled by a macro: a loop that the optimiser keeps would place the chunks in local memory.
+    // SAFETY: the caller upholds this function's contract; a tile inside begins on 16 bytes if the output does.
+    unsafe {
+        if inside && output.addr().is_multiple_of(16) {
+            unroll!(row < R => { Chunk(chunk(row)).store(output.add(first + row * pitch::<W>()).cast()) });
+        } else {
+            unroll!(row < R => {
+                let chunk = chunk(row);
+                unroll!(k < W => {
+                    let at = row * pitch::<W>() + k;
+                    if is_before::<X>(len, first, at) {
+                        output.add(first + at).write(chunk[k]);
+                    }
+                });
+            });
+        }
+    }
 }
 
 /// The elements of the scan of a chunk that `before` precedes.

@@ -1,10 +1,10 @@
-//! Scans, and scans by key, by persistent blocks with bulk copies, which large inputs get: on the simulator, with all
-//! checks, the bits are those of the kernel with a block for each tile, which takes inputs that do not start on 16
-//! bytes. And scans by key of memory that begins anywhere.
+//! Scans by persistent blocks with bulk copies, which large inputs get: on the simulator, with all checks, the bits are
+//! those of the kernel with a block for each tile, which takes inputs that do not start on 16 bytes. And scans by key
+//! of many tiles, and of memory that begins anywhere.
 #![expect(clippy::expect_used, reason = "a test stops at the first error")]
 
 use kernels_gpu::scan::best::ring::LARGE;
-use kernels_gpu::scan_by_key::best::SMALL;
+use kernels_gpu::scan_by_key::best;
 use rustwarp::element::Element;
 use rustwarp::reduce::{Max, Op, Sum};
 use rustwarp::scan::{Kind, Plan};
@@ -12,9 +12,19 @@ use rustwarp::scan_by_key::{self, Key};
 use rustwarp::{Buffer, Device, Error, Result};
 use tests::checked::{device, require_no_finding};
 
-/// Fails unless scans of values that start on 16 bytes (`false`) and of others (`true`), which return their block and
-/// their result, have the same bits from different kernels, in any order.
-fn same_bits<T: Element>(device: &Device, scan: impl Fn(bool) -> (u64, Vec<T>)) -> Vec<T> {
+/// Scans `values` by one plan, which has persistent blocks if they start on 16 bytes, in any order.
+fn scans<O: Op<T>, T: Element>(values: &[T], kind: Kind) {
+    let device = &device();
+    let memory = device.upload(&[&values[..1], values].concat()).expect("memory");
+    let whole = device.upload(values).expect("memory");
+    let plan = Plan::<O, T>::new(device, values.len(), kind).expect("a plan");
+    let scan = |shifted: bool| {
+        let input = if shifted { memory.view(1..) } else { whole.view(..) }.expect("a part");
+        let mut output = device.uninit::<T>(values.len()).expect("memory");
+        let threads = plan.prepare(input, &output).expect("a launch").shape().threads();
+        plan.launch(input, &mut output).expect("a run");
+        (threads, output.download().expect("a scan"))
+    };
     let bytes = |values: &[T]| bytemuck::cast_slice::<T, u8>(values).to_vec();
     let (by_tile, expected) = scan(true);
     for _ in 0..2 {
@@ -25,38 +35,25 @@ fn same_bits<T: Element>(device: &Device, scan: impl Fn(bool) -> (u64, Vec<T>)) 
     // Each kernel leaves tickets and records as the other one needs them.
     assert!(bytes(&scan(true).1) == bytes(&expected));
     require_no_finding(device, "scans by both kernels");
-    expected
 }
 
-/// Scans `values` by one plan.
-fn scans<O: Op<T>, T: Element>(values: &[T], kind: Kind) {
-    let device = &device();
-    let memory = device.upload(&[&values[..1], values].concat()).expect("memory");
-    let whole = device.upload(values).expect("memory");
-    let plan = Plan::<O, T>::new(device, values.len(), kind).expect("a plan");
-    same_bits(device, |shifted| {
-        let input = if shifted { memory.view(1..) } else { whole.view(..) }.expect("a part");
-        let mut output = device.uninit::<T>(values.len()).expect("memory");
-        let threads = plan.prepare(input, &output).expect("a launch").shape().threads();
-        plan.launch(input, &mut output).expect("a run");
-        (threads, output.download().expect("a scan"))
-    });
-}
-
-/// Scans `values` by one plan in the runs of `keys`, and compares the sums with those of a loop, within their bound.
+/// Scans `values` by one plan in the runs of `keys`, which start on 16 bytes or do not, and compares the sums with
+/// those of a loop, within their bound.
 fn sums_by_key<K: Key + PartialEq, T: Element>(keys: &[K], values: &[T], kind: Kind) {
     let device = &device();
     let memory = device.upload(&[&keys[..1], keys].concat()).expect("memory");
     let whole = device.upload(keys).expect("memory");
     let values_of = device.upload(values).expect("memory");
-    let plan = scan_by_key::Plan::<Sum, K, T>::with_ring_from(device, values.len(), kind, 0).expect("a plan");
-    let scanned = same_bits(device, |shifted| {
+    let plan = scan_by_key::Plan::<Sum, K, T>::new(device, values.len(), kind).expect("a plan");
+    let scan = |shifted: bool| {
         let keys = if shifted { memory.view(1..) } else { whole.view(..) }.expect("a part");
         let mut output = device.uninit::<T>(values.len()).expect("memory");
-        let threads = plan.prepare(keys, &values_of, &output).expect("a launch").shape().threads();
         plan.launch(keys, &values_of, &mut output).expect("a run");
-        (threads, output.download().expect("a scan"))
-    });
+        output.download().expect("a scan")
+    };
+    let scanned = scan(false);
+    assert!(bytemuck::cast_slice::<T, u8>(&scan(true)) == bytemuck::cast_slice::<T, u8>(&scanned));
+    require_no_finding(device, "scans by key");
     let epsilon = if size_of::<T>() == 4 { f64::from(f32::EPSILON) } else { f64::EPSILON };
     let (mut sum, mut magnitude) = (0.0, 0.0);
     for (i, (value, scanned)) in values.iter().zip(scanned).enumerate() {
@@ -72,24 +69,26 @@ fn sums_by_key<K: Key + PartialEq, T: Element>(keys: &[K], values: &[T], kind: K
     }
 }
 
-/// Elements of a tile of a scan by key.
-const TILE: usize = 4096;
+/// Elements of a tile of a scan by key of these values.
+const fn tile<T>() -> usize {
+    best::tile(best::rows(size_of::<T>()), size_of::<T>()) as usize
+}
 
-const _: () = assert!(300 * TILE as u64 * 4 > SMALL);
+const _: () = assert!(300 * tile::<f32>() as u64 * 4 > best::SMALL);
 
 /// Elements where runs begin: groups of 32 tiles that end with a run's start or begin with one, one that has a start in
 /// its midst, several without any, and then any number of tiles apart.
-fn heads(n: usize) -> Vec<bool> {
+fn heads(n: usize, tile: usize) -> Vec<bool> {
     let mut heads = vec![false; n];
-    for at in [31 * TILE, 32 * TILE, 63 * TILE, 64 * TILE - 1, 95 * TILE + 2000] {
+    for at in [31 * tile, 32 * tile, 63 * tile, 64 * tile - 1, 95 * tile + 2000] {
         heads[at] = true;
     }
-    let (mut at, mut random) = (200 * TILE, 1_u64);
+    let (mut at, mut random) = (200 * tile, 1_u64);
     while at < n {
         heads[at] = true;
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         // Short runs, and others of up to 70 tiles.
-        at += 1 + (random >> 33) as usize % if random >> 63 == 0 { 5000 } else { 70 * TILE };
+        at += 1 + (random >> 33) as usize % if random >> 63 == 0 { 5000 } else { 70 * tile };
     }
     heads
 }
@@ -119,22 +118,30 @@ fn exclusive_maxima_of_wide_elements() {
     scans::<Max, f64>(&values, Kind::Exclusive);
 }
 
+/// Scans the runs of [`heads()`] in 300 tiles and some more elements.
+fn runs<K: Key + PartialEq, T: Element>(more: usize, kind: Kind, key: impl Fn(u32) -> K, value: impl Fn(f32) -> T) {
+    let values: Vec<T> = numbers(300 * tile::<T>() + more).map(value).collect();
+    sums_by_key(&keys(&heads(values.len(), tile::<T>()), key), &values, kind);
+}
+
 #[test]
 fn runs_of_narrow_values_by_short_keys() {
-    let values: Vec<f32> = numbers(300 * TILE + 12_345).collect();
-    sums_by_key(&keys(&heads(values.len()), |run| run as i32), &values, Kind::Inclusive);
+    runs(12_345, Kind::Inclusive, |run| run as i32, |x| x);
 }
 
 #[test]
 fn runs_of_narrow_values_by_long_keys() {
-    let values: Vec<f32> = numbers(300 * TILE).collect();
-    sums_by_key(&keys(&heads(values.len()), |run| u64::from(run) << 32), &values, Kind::Exclusive);
+    runs(0, Kind::Exclusive, |run| u64::from(run) << 32, |x| x);
 }
 
 #[test]
 fn runs_of_wide_values_by_short_keys() {
-    let values: Vec<f64> = numbers(300 * TILE + 12_345).map(f64::from).collect();
-    sums_by_key(&keys(&heads(values.len()), |run| run), &values, Kind::Inclusive);
+    runs(12_345, Kind::Inclusive, |run| run, f64::from);
+}
+
+#[test]
+fn runs_of_wide_values_by_long_keys() {
+    runs(1, Kind::Exclusive, |run| u64::from(run) << 32, f64::from);
 }
 
 /// Keys, values and results that begin on any element, in tiles of one row and of several, and in a part of one.
