@@ -113,7 +113,7 @@ fn best_loads_sixteen_bytes_at_a_time() {
         // A whole tile, and single vectors after the last one.
         moved(format!("vecadd_best_{dtype}"), dtype, 2 * (vecadd::best::EACH + 1), vecadd::best::EACH + 1);
         moved(format!("scan_best_sum_{dtype}_8"), dtype, scan::best::ROWS, scan::best::ROWS);
-        // Keys of 4 bytes are loaded like values of 4 bytes, and two at a time beside values of 8.
+        // Keys of 4 bytes are loaded like values of 4 bytes.
         let rows = scan::best::blocked_rows(if dtype.ends_with("64") { 8 } else { 4 });
         let by_key = format!("scan_by_key_best_sum_{dtype}_u32_4");
         let lines = entry(&ptx, &by_key);

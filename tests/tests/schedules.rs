@@ -6,8 +6,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use rustwarp::backend::{Choice, Handle, Simulation};
 use rustwarp::element::Dtype::{self, Bf16, F16, F32, F64, I8, I64, U8, U32};
 use rustwarp::reduce::Sum;
-use rustwarp::scan::Kind;
-use rustwarp::scan::Plan;
+use rustwarp::scan::{Kind, Plan};
 use std::collections::BTreeSet;
 use tests::checked::{device, require_no_finding};
 use tests::matrix::{Bench, OLDEST, bench, bench_for, largest, operands, ops};
@@ -42,7 +41,8 @@ const SIZES: &[Size] = &[
     Size("scan_by_key", &[20_011], &[("length", "300"), ("mix", "power")], &[]),
     Size("scan_by_key", &[20_011], &[("length", "9000"), ("mix", "equal"), ("exclusive", "")], &[]),
     Size("scan_by_key", &[71_681], &[("length", "50000"), ("mix", "power")], &[F32, I64]),
-    Size("scan_by_key", &[140_001], &[("length", "50000"), ("mix", "power")], &[F32]),
+    // Two groups of tiles whose lanes have neighbours.
+    Size("scan_by_key", &[180_001], &[("length", "50000"), ("mix", "power")], &[F32, F64, I64]),
     Size("transpose", &[130, 200], &[], &[]),
     Size("transpose", &[516, 512], &[], &[U8, F16]),
     Size("histogram", &[70_001], &[], &[U8]),
@@ -180,7 +180,7 @@ fn explore(family: &'static Family, arch: Option<&str>) -> Result<(), String> {
 /// tile.
 fn persistent_blocks() {
     let device = &device();
-    let n: u32 = 20 * 8192 + 5;
+    let n: u32 = 40 * 8192 + 5;
     let values: Vec<f32> = (0..n).map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32 / 1e4 - 400.0).collect();
     let values = device.upload(&values).expect("memory");
     let scan = |from: u64, seed: Option<u64>| {

@@ -20,7 +20,7 @@
 //! - *Error bound*: a float sum differs from the exact one by at most `d * epsilon * sum of |x|` over the elements of
 //!   its run up to it, where `d` is [`Plan::depth`]; maxima and minima are exact.
 //! - *Determinism*: the same bits on every run on every device.
-//! - *Choice*: a block for each tile, in small inputs of fewer elements.
+//! - *Choice*: a block for each tile; small inputs have shorter tiles.
 //! - *Source*: J. T. Schwartz, "Ultracomputers" (1980); S. Sengupta, M. Harris and M. Garland, "Efficient Parallel Scan
 //!   Algorithms for GPUs" (2008); look-back as in [`scan`](mod@crate::scan). The kernel is
 //!   `kernels_gpu::scan_by_key::best`.

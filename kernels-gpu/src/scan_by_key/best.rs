@@ -4,10 +4,10 @@
 //! additions. What keys change:
 //!
 //! - Keys become a bit for each element as they arrive.
-//! - In large inputs of numbers a lane has neighbouring elements, by way of shared memory: heads would be looked up
-//!   for each row and each step of its scan, and so the warp scans once. That leaves registers for four blocks on a
+//! - In large inputs of numbers a lane has neighbouring elements, by way of shared memory: rows would take a choice by
+//!   heads in each step of each row's scan; so the warp scans once. That leaves registers for four blocks on a
 //!   multiprocessor, one of which loads while others scan or look back. (H200, 2^26 elements, us: f64 343, f32 213; by
-//!   rows scanned in place 434 and 238; by persistent blocks, [`ring`](crate::scan::best::ring)'s, 366 and 225.)
+//!   rows scanned in place 434 and 238; by persistent blocks 372 and 225.)
 //! - In small inputs and for operators of other crates a row is scanned by shuffles of values alone: a ballot tells
 //!   each lane how far below it the last head is.
 //! - A tile with a head publishes its total as a prefix at once, since nothing before it counts; look-back ends there.
@@ -36,7 +36,7 @@ pub const fn rows(bytes: usize) -> usize {
     blocked_rows(bytes)
 }
 
-/// The `R` of kernels whose threads have [`rows()`] chunks.
+/// Stands for [`rows()`] as the `R` of kernels.
 pub const MANY: usize = 4;
 
 /// Chunks per thread for inputs of at most [`SMALL`] bytes of values: more blocks take part.
@@ -59,7 +59,7 @@ pub const fn blocks_per_sm(key: usize) -> u32 {
 /// the same in every run.
 ///
 /// # Safety
-/// [`BLOCK`] threads, one block per tile; there are as many keys as values; `output` has as many elements and does not
+/// [`BLOCK`] threads, one block per tile; keys have at most 8 bytes, and there are as many as values; `output` has as many elements and does not
 /// overlap them; `state` has [`state_words()`], all 0 before its first launch, and is used by one launch at a time of
 /// this kernel in tiles of as many rows.
 #[cfg_attr(

@@ -1,4 +1,4 @@
-//! Keys as what ends runs: they are compared as they arrive, and become a bit for each element.
+//! Keys as what ends runs: each is compared with the one before, and becomes a bit.
 
 use crate::operator::{Pod, chunk::read, shuffle};
 use crate::reduce::WARP;
@@ -86,6 +86,7 @@ unsafe fn heads<K: Pod + PartialEq, const W: usize, const R: usize>(
     before: K,
     starts: bool,
 ) -> u64 {
+    const { assert!(size_of::<K>() <= 16, "keys have at most 16 bytes") };
     let lane = warp::lane_id();
     let mut heads = 0;
     unroll!(row < R => {

@@ -245,7 +245,7 @@ fn blocks(n: usize, per_block: u64) -> Result<u32> {
     Ok(require_grid((n as u64).div_ceil(per_block), &format!("{n} elements"), &format!("use a smaller {N}"))?)
 }
 
-/// A tile has 1024 or 4096 elements of 4 bytes, so that the largest cases have several tiles.
+/// A tile has 1024 or 5120 elements of 4 bytes, so that the largest cases have several tiles.
 fn cases() -> Vec<Case> {
     let case = |n: u64, length: &str, mix: &str| Case::new(&[n]).with("length", length).with("mix", mix);
     vec![

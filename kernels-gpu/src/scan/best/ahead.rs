@@ -152,10 +152,9 @@ unsafe fn from_last_closed<O: Operator<T>, T: Pod, X: Runs>(value: T, closed: u3
 /// # Safety
 /// One thread calls it per tile. `state` is as the kernel requires.
 #[inline(always)]
-pub unsafe fn publish<T: Pod>(state: *mut u64, drawn: u64, own: Total<T>) {
-    let tag = tag_of(drawn) | u32::from(own.closed);
+pub unsafe fn publish<T: Pod>(state: *mut u64, drawn: u64, own: T) {
     // SAFETY: after the counter there is a record for each tile, and the caller upholds the rest.
-    unsafe { Records::<T>::new(state.add(1)).publish(drawn as u32 as usize, own.total, tag) };
+    unsafe { Records::<T>::new(state.add(1)).publish(drawn as u32 as usize, own, tag_of(drawn)) };
 }
 
 /// The tag of totals in the launch of a ticket.
@@ -170,18 +169,13 @@ const AT_ONCE: usize = 4;
 
 /// Returns, in all lanes, the sum of all tiles before that of a ticket, for a warp that goes through tiles in their
 /// order: it reads the totals that it has not read before, and needs no records of groups. `before_group` is the sum
-/// before `group`; both move to the tile's group. The additions are those of [`prefix`], in their order.
+/// before `group`; both move to the tile's group. The additions are those of [`prefix`] without keys, in their order.
 ///
 /// # Safety
 /// All lanes of the warp call it together. `state` is as the kernel requires, `group` is not behind the tile's, and
 /// every tile with a lower number belongs to a block that runs.
 #[inline(always)]
-pub unsafe fn advance<O: Operator<T>, T: Pod, X: Runs>(
-    state: *mut u64,
-    drawn: u64,
-    group: &mut u32,
-    before_group: &mut T,
-) -> T {
+pub unsafe fn advance<O: Operator<T>, T: Pod>(state: *mut u64, drawn: u64, group: &mut u32, before_group: &mut T) -> T {
     let lane = warp::lane_id();
     let (number, is_total) = (drawn as u32, tag_of(drawn));
     let (own, place) = (number / GROUP, number % GROUP);
@@ -190,8 +184,6 @@ pub unsafe fn advance<O: Operator<T>, T: Pod, X: Runs>(
         let of_tiles = Records::<T>::new(state.add(1));
         loop {
             let mut values = [O::identity(); AT_ONCE + 1];
-            // Bit `row` is set if the lane's tile in this row is closed.
-            let mut closed = 0;
             loop {
                 let mut all = true;
                 // A row for each group, the tile's own one among them if it is near.
@@ -201,45 +193,34 @@ pub unsafe fn advance<O: Operator<T>, T: Pod, X: Runs>(
                     if wanted {
                         let (value, tag) = of_tiles.read((at * GROUP + lane) as usize);
                         values[row] = value;
-                        if X::KEYED {
-                            all &= tag & !1 == is_total;
-                            closed |= (tag & 1) << row;
-                        } else {
-                            all &= tag == is_total;
-                        }
+                        all &= tag == is_total;
                     }
                 });
                 if warp::all(warp::ALL, all) {
                     break;
                 }
-                closed = 0;
             }
-            let mut in_own = Total::open(O::identity());
+            let mut in_own = O::identity();
             unroll!(row < const { AT_ONCE + 1 } => {
                 let at = *group + row as u32;
                 // `prefix` adds the last tile of a group to the sum of the others.
                 let last = shuffle::idx(values[row], GROUP - 1);
                 let others = if lane == GROUP - 1 { O::identity() } else { values[row] };
-                let tiles = if X::KEYED { warp::ballot(warp::ALL, closed >> row & 1 != 0) } else { 0 };
-                let total = from_last_closed::<O, T, X>(others, tiles & !LAST);
+                let total = warp_total::<O, T>(others);
                 if at < own && row < AT_ONCE {
-                    let last = Total { total: last, closed: tiles & LAST != 0 };
-                    *before_group = Total::open(*before_group).then::<O, X>(total.then::<O, X>(last)).total;
+                    *before_group = O::combine(*before_group, O::combine(total, last));
                 } else if at == own {
                     in_own = total;
                 }
             });
             if own - *group <= AT_ONCE as u32 {
                 *group = own;
-                return Total::open(*before_group).then::<O, X>(in_own).total;
+                return O::combine(*before_group, in_own);
             }
             *group += AT_ONCE as u32;
         }
     }
 }
-
-/// The last tile of a group, as a mask.
-const LAST: u32 = 1 << (GROUP - 1);
 
 /// Adds up a warp's values one after the other, beginning with the last lane's, which belongs to the first group in
 /// memory order.

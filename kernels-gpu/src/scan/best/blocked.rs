@@ -3,7 +3,7 @@
 //! Memory is read and written in rows of chunks, one for each lane, and rows are scanned in place where that is cheap:
 //! the warp scans once for each row. Where it is not, the part goes through shared memory, so that each lane has
 //! neighbouring elements (CUB calls that a blocked arrangement): it scans them one after the other, and the warp scans
-//! once. With an odd number of rows neither way has bank conflicts.
+//! once. With an odd number of rows neither way has bank conflicts, but for keys of 8 bytes beside values of 4 bytes.
 
 use crate::operator::Pod;
 use crate::operator::chunk::{read, write};
@@ -15,7 +15,7 @@ use cuda_std::warp;
 ///
 /// # Safety
 /// All lanes of the warp call it together; `scratch` is shared memory for the part of this warp, on a boundary of 16
-/// bytes, that no other warp accesses; or anything if the lane scans rows.
+/// bytes, that no other warp accesses. It is not used if the lane scans rows.
 #[inline(always)]
 pub unsafe fn gather<T: Pod, const W: usize, const R: usize, const V: usize, const S: usize>(
     rows: [[T; W]; R],

@@ -2,7 +2,8 @@
 //!
 //! - A thread has up to [`ROWS`] 16-byte loads in flight, and its warp has a part of the tile of that number of rows of
 //!   32 chunks. The rows are scanned in place by shuffles that do not depend on other rows. So the elements need not be
-//!   reordered through shared memory, and chunks are stored as they were loaded.
+//!   reordered through shared memory, and chunks are stored as they were loaded. (Scans by key do reorder them: see
+//!   `blocked`.)
 //! - Look-back takes two steps whatever the distance, since tiles are counted in groups: see `ahead`. The sums that are
 //!   added, and their order, depend only on the tile.
 //! - Tickets and records contain the number of the launch: a record of an earlier launch counts as not yet published,
@@ -31,8 +32,6 @@ mod ahead;
 mod blocked;
 mod rows;
 mod runs;
-#[cfg(feature = "scan")]
-mod stages;
 mod total;
 
 pub use ahead::{GROUP, state_words};
@@ -62,9 +61,9 @@ pub const FEW_ROWS: usize = 1;
 /// Largest input, in bytes, for which a thread has [`FEW_ROWS`] chunks.
 pub const SMALL: u64 = 1 << 19;
 
-/// Chunks per thread whose lanes have neighbours, for numbers of this size: odd numbers, see [`blocked`]. (H200, scans
-/// by key, us for 5, 7 and 9: f64 of 2^20 12.3, 12.8 and 14.3, of 2^26 370, 343 and 381; f32 of 2^20 10.0, 10.4 and –,
-/// of 2^26 213, 210 and –.)
+/// 16-byte chunks of each thread in scans by key, for numbers of this size: an odd number, see `blocked`. (H200, sums
+/// by key, us for 5 and 7: f32 of 2^20 10.0 and 10.4, of 2^26 213 and 210; f64 of 2^20 12.3 and 13.5, of 2^26 370 and
+/// 368 when 7 left fewer registers, 343 since.)
 pub const fn blocked_rows(bytes: usize) -> usize {
     if bytes == 8 { 7 } else { 5 }
 }
@@ -205,6 +204,7 @@ pub(crate) unsafe fn scan_blocked<O: Op<T>, T: Number, X: Runs>(
     output: *mut T,
 ) {
     const { assert!(blocked_rows(8) == 7 && blocked_rows(4) == 5) };
+    const { assert!(X::BYTES <= 8, "the scratch memory has room for keys of 8 bytes") };
     // SAFETY: the caller upholds this function's contract; numbers with keys are `f64`.
     unsafe {
         let places = output.cast();
@@ -223,7 +223,7 @@ pub(crate) unsafe fn scan_blocked<O: Op<T>, T: Number, X: Runs>(
     }
 }
 
-/// Scans one tile of `R` rows of chunks of `W` elements, of which lanes scan `S` times `V`: see [`blocked`].
+/// Scans one tile of `R` rows of chunks of `W` elements, of which lanes scan `S` times `V`: see `blocked`.
 ///
 /// # Safety
 /// The requirements are those of [`scan_runs()`].
@@ -295,7 +295,7 @@ unsafe fn scan_tile<F: Form<T>, T: Pod, X: Runs, const W: usize, const R: usize,
 /// Scratch memory of a warp whose lanes have neighbours.
 #[inline(always)]
 fn scratch<T: Pod, X: Runs, const V: usize, const W: usize>(warp: u32) -> *mut u8 {
-    let longest = if size_of::<T>() < X::BYTES { X::BYTES } else { size_of::<T>() };
+    let longest = const { if size_of::<T>() < X::BYTES { X::BYTES } else { size_of::<T>() } };
     let bytes = WARP as usize * V * longest;
     if const { V == W } {
         core::ptr::null_mut()

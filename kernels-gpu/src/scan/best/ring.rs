@@ -19,8 +19,6 @@
 
 use super::rows::{Part, first_of_warp, pitch, scan_chunk, scan_rows, store_rows};
 use super::runs::OneRun;
-use super::stages::{MOST_STAGES, shared, stages};
-use super::total::Total;
 use super::{BLOCK, ROWS, ahead, load_singly};
 use crate::number::Number;
 use crate::operator::chunk::{Chunk, width};
@@ -45,19 +43,21 @@ pub const THREADS: u32 = 2 * BLOCK + 2 * WARP;
 pub const LARGE: u64 = 16 << 20;
 
 /// Bytes of dynamic shared memory of [`scan_best_ring()`].
-pub const SHARED: u32 = shared(STAGE);
+pub const SHARED: u32 = STAGES * (STAGE + 4 * Mbarrier::SIZE);
 
 /// Bytes of a stage, which has a tile.
 const STAGE: u32 = BLOCK * 16 * ROWS as u32;
 
+/// Number of stages: as many as fit the shared memory that a block may have.
+const STAGES: u32 = 6;
+
 /// Tickets of the tiles in the ring.
 #[address_space(shared)]
-static mut DRAWN: [MaybeUninit<u64>; MOST_STAGES as usize] = [MaybeUninit::uninit(); MOST_STAGES as usize];
+static mut DRAWN: [MaybeUninit<u64>; STAGES as usize] = [MaybeUninit::uninit(); STAGES as usize];
 
 /// For each stage the totals of the warps, and the sum before the tile.
 #[address_space(shared)]
-static mut TOTALS: [MaybeUninit<u64>; (MOST_STAGES * SLOTS) as usize] =
-    [MaybeUninit::uninit(); (MOST_STAGES * SLOTS) as usize];
+static mut TOTALS: [MaybeUninit<u64>; (STAGES * SLOTS) as usize] = [MaybeUninit::uninit(); (STAGES * SLOTS) as usize];
 
 const SLOTS: u32 = WARPS + 1;
 
@@ -104,7 +104,6 @@ struct Block<'a, F, T, const W: usize> {
 
 impl<'a, F: Form<T>, T: Pod, const W: usize> Block<'a, F, T, W> {
     const ELEMENTS: usize = BLOCK as usize * ROWS * W;
-    const STAGES: u32 = stages(STAGE);
 
     #[inline(always)]
     unsafe fn new(input: &'a [T], state: *mut u64, tiles: u32) -> Self {
@@ -118,7 +117,7 @@ impl<'a, F: Form<T>, T: Pod, const W: usize> Block<'a, F, T, W> {
     #[inline(always)]
     fn barrier(&self, kind: u32, stage: u32) -> Mbarrier {
         // SAFETY: the barriers are behind the stages, aligned to 8.
-        unsafe { Mbarrier::at(self.first.add(Self::STAGES * STAGE)).add(kind * Self::STAGES + stage) }
+        unsafe { Mbarrier::at(self.first.add(STAGES * STAGE)).add(kind * STAGES + stage) }
     }
 
     #[inline(always)]
@@ -147,7 +146,7 @@ impl<'a, F: Form<T>, T: Pod, const W: usize> Block<'a, F, T, W> {
             let warp = warp::shuffle_idx(warp::ALL, tid / WARP, 0);
             if tid == 0 {
                 let mut stage = 0;
-                while stage < Self::STAGES {
+                while stage < STAGES {
                     self.barrier(0, stage).init(1);
                     self.barrier(1, stage).init(WARPS);
                     self.barrier(2, stage).init(1);
@@ -201,7 +200,7 @@ impl<'a, F: Form<T>, T: Pod, const W: usize> Block<'a, F, T, W> {
                     self.barrier(0, stage).arrive();
                 }
                 drawn = next;
-                position.advance(Self::STAGES);
+                position.advance(STAGES);
             }
         }
     }
@@ -238,13 +237,12 @@ impl<'a, F: Form<T>, T: Pod, const W: usize> Block<'a, F, T, W> {
                 if warp == 0 {
                     self.barrier(1, stage).wait(position.parity);
                     if lane == 0 {
-                        let total = Total::open(self.total(stage, WARPS));
-                        ahead::publish::<T>(self.state, drawn, total);
+                        ahead::publish::<T>(self.state, drawn, self.total(stage, WARPS));
                         self.barrier(3, stage).arrive();
                     }
                 }
                 warp::sync_warp(warp::ALL);
-                position.advance(Self::STAGES);
+                position.advance(STAGES);
             }
         }
     }
@@ -272,7 +270,7 @@ impl<'a, F: Form<T>, T: Pod, const W: usize> Block<'a, F, T, W> {
         unsafe {
             while let Some(drawn) = self.arrived(position) {
                 let stage = position.stage;
-                let sum = ahead::advance::<F::Operator, T, OneRun>(self.state, drawn, &mut group, &mut before_group);
+                let sum = ahead::advance::<F::Operator, T>(self.state, drawn, &mut group, &mut before_group);
                 warp::sync_warp(warp::ALL); // all lanes have read the ticket before one of them arrives for the warp
                 if lane == 0 {
                     self.slot(stage, WARPS).write(sum);
@@ -280,7 +278,7 @@ impl<'a, F: Form<T>, T: Pod, const W: usize> Block<'a, F, T, W> {
                     self.barrier(3, stage).arrive();
                 }
                 warp::sync_warp(warp::ALL);
-                position.advance(Self::STAGES);
+                position.advance(STAGES);
             }
         }
     }
@@ -307,7 +305,7 @@ impl<'a, F: Form<T>, T: Pod, const W: usize> Block<'a, F, T, W> {
                 let scanned = |row: usize| scan_chunk::<F, T, W>(chunks[row], 0, before[row], exclusive);
                 let first = number as usize * Self::ELEMENTS + first_of_warp::<W, ROWS>(warp) + lane as usize * W;
                 store_rows::<T, OneRun, W, ROWS>(output, first, self.input.len(), self.is_whole(number), scanned);
-                position.advance(Self::STAGES);
+                position.advance(STAGES);
             }
         }
     }

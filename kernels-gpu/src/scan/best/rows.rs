@@ -1,4 +1,5 @@
-//! A warp's part of a tile: rows of chunks, scanned in place.
+//! A warp's part of a tile: `R` rows of `W` neighbouring elements for each lane, scanned in place. A lane that has only
+//! neighbours has one long row.
 //!
 //! In a scan by key a lane takes the value of one below if no head is between them. A ballot of all lanes tells: no
 //! head is shuffled.
@@ -127,7 +128,7 @@ fn chunk_total<O: Operator<T>, T: Pod, const W: usize>(chunk: &[T; W], heads: u3
 /// Whether the element `at` elements after `first` lies before the end at `len`.
 ///
 /// Places from the start are numbers of 64 bits, which stay in registers from the loads to the stores: in a scan by
-/// key, where they are few, each place is compared with what is left.
+/// key, where registers are few, each place is compared with what is left.
 #[inline(always)]
 pub fn is_before<X: Runs>(len: usize, first: usize, at: usize) -> bool {
     if X::KEYED { at < len.saturating_sub(first) } else { first + at < len }
