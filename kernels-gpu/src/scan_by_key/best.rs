@@ -59,9 +59,9 @@ pub const fn blocks_per_sm(key: usize) -> u32 {
 /// the same in every run.
 ///
 /// # Safety
-/// [`BLOCK`] threads, one block per tile; keys have at most 8 bytes, and there are as many as values; `output` has as many elements and does not
-/// overlap them; `state` has [`state_words()`], all 0 before its first launch, and is used by one launch at a time of
-/// this kernel in tiles of as many rows.
+/// [`BLOCK`] threads, one block per tile; keys have at most 8 bytes, and there are as many as values; `output` has as
+/// many elements and does not overlap them; `state` has [`state_words()`], all 0 before its first launch, and is used
+/// by one launch at a time of this kernel in tiles of as many rows.
 #[cfg_attr(
     feature = "scan_by_key",
     kernel(
