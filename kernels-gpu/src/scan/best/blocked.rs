@@ -55,16 +55,15 @@ pub unsafe fn neighbours<T: Pod, const W: usize, const R: usize, const V: usize,
 /// Neighbours as chunks of rows, the inverse of [`gather()`].
 ///
 /// # Safety
-/// As for [`gather()`].
+/// As for [`gather()`]; what each lane has gathered was read last from there.
 #[inline(always)]
 pub unsafe fn scatter<T: Pod, const V: usize, const W: usize, const R: usize>(
     own: [T; V],
     scratch: *mut T,
 ) -> [[T; W]; R] {
     let lane = warp::lane_id() as usize;
-    // SAFETY: as in `gather`.
+    // SAFETY: as in `gather`; a lane writes where no other one has read since.
     unsafe {
-        warp::sync_warp(warp::ALL); // what was read from it before
         unroll!(row < R => {
             if const { V == W * R } {
                 let chunk: [T; W] = core::array::from_fn(|k| own[row * W + k]);
