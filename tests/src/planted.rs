@@ -38,6 +38,12 @@ pub fn changed(entry: &str, before: &str, what: &str, change: impl Fn(&str) -> S
     format!("{}{}{}", &entry[..at], change(&entry[at..line]), &entry[line..])
 }
 
+/// The entry without what is at this place: the rest of the line becomes a comment.
+pub fn without(entry: &str, place: Option<(usize, &str)>) -> String {
+    let (at, what) = place.expect("an instruction");
+    format!("{}// {what}{}", &entry[..at], &entry[at + what.len()..])
+}
+
 /// A descriptor of rows of 128 bytes without its start: the bytes of the leading dimension and of the stride, and the
 /// swizzle's number.
 pub const fn descriptor(leading: u64, stride: u64, swizzle: u64) -> u64 {

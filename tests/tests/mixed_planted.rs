@@ -7,7 +7,7 @@ use rustwarp::Diagnostic;
 use rustwarp::backend::{Buffer, Checkers, Checks, Choice, open};
 use rustwarp::matmul::{Batch, Sizes};
 use rustwarp::mixed_matmul::{Forced, Plan};
-use tests::planted::{self, WAIT, changed, descriptor, no_wait, with_descriptor};
+use tests::planted::{self, WAIT, changed, descriptor, no_wait, with_descriptor, without};
 
 /// A kernel that the simulator launches for [`SIZES`].
 struct Kernel {
@@ -73,12 +73,6 @@ fn other_parity(line: &str) -> String {
 fn replaced(entry: &str, what: &str, by: &str) -> String {
     assert!(entry.contains(what), "{what}");
     entry.replace(what, by)
-}
-
-/// The entry without the line that goes on from this place.
-fn without(entry: &str, place: Option<(usize, &str)>) -> String {
-    let (at, what) = place.expect("an instruction");
-    format!("{}// {what}{}", &entry[..at], &entry[at + what.len()..])
 }
 
 #[test]

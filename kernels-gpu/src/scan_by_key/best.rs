@@ -23,18 +23,13 @@ use crate::operator::{
 };
 use crate::reduce::form::AsTheyAre;
 use crate::reduce::{Max, Min, Op, Sum};
-use crate::scan::best::{blocked_rows, scan_blocked, scan_numbers, scan_runs};
+use crate::scan::best::{scan_numbers, scan_runs};
 use cuda_std::kernel;
 
-pub use crate::scan::best::{BLOCK, state_words, tile};
+pub use crate::scan::best::{BLOCK, blocked_rows as rows, state_words, tile};
 
 /// The idea in one line.
 pub const IDEA: &str = "one pass: keys become bits, lanes scan neighbours, look-back ends at a run's head";
-
-/// 16-byte chunks of values per thread, for values of this size and inputs that occupy all multiprocessors.
-pub const fn rows(bytes: usize) -> usize {
-    blocked_rows(bytes)
-}
 
 /// Stands for [`rows()`] as the `R` of kernels.
 pub const MANY: usize = 4;
@@ -79,12 +74,13 @@ pub unsafe fn scan_by_key_best<O: Op<T>, T: Number, K: Pod + PartialEq, const R:
     state: *mut u64,
     output: *mut T,
 ) {
+    const { assert!(size_of::<K>() <= 8, "the scratch memory has room for keys of 8 bytes") };
     // SAFETY: the caller upholds this function's contract.
     unsafe {
-        if const { R == MANY } {
-            scan_blocked::<O, T, _>(Keys(keys), values, exclusive, state, output);
-        } else {
-            scan_numbers::<O, T, _, R>(Keys(keys), values, exclusive, state, output);
+        match const { (R, size_of::<T>()) } {
+            (MANY, 8) => scan_numbers::<O, T, _, { rows(8) }>(Keys(keys), values, exclusive, state, output),
+            (MANY, _) => scan_numbers::<O, T, _, { rows(4) }>(Keys(keys), values, exclusive, state, output),
+            _ => scan_numbers::<O, T, _, R>(Keys(keys), values, exclusive, state, output),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Keys as what ends runs: each is compared with the one before, and becomes a bit.
 
-use crate::operator::{Pod, chunk::read, shuffle};
+use crate::operator::{Pod, shuffle};
 use crate::reduce::WARP;
-use crate::scan::best::{Runs, gather, pitch};
+use crate::scan::best::{Runs, gather, load_rows, pitch};
 use crate::unroll::unroll;
 use cuda_std::warp;
 
@@ -31,7 +31,7 @@ impl<K: Pod + PartialEq> Runs for Keys<'_, K> {
         let own = first + warp::lane_id() as usize * W;
         let keys = if whole {
             // SAFETY: the chunks lie inside, on boundaries of theirs.
-            unsafe { load::<K, W, R>(self.0.as_ptr().wrapping_add(own)) }
+            unsafe { load_rows::<K, W, R>(self.0.as_ptr().wrapping_add(own), |keys| keys) }
         } else {
             self.load_singly::<W, R>(own)
         };
@@ -63,16 +63,6 @@ impl<K: Pod> Keys<'_, K> {
 const fn fits<K, const W: usize>() -> bool {
     let bytes = size_of::<K>() * W;
     bytes == 8 || bytes.is_multiple_of(16) && bytes <= 64
-}
-
-/// Loads the keys of the thread's chunks, with all loads in flight at once.
-///
-/// # Safety
-/// The chunks are there, on boundaries of 8 or 16 bytes, and [`fits`].
-#[inline(always)]
-unsafe fn load<K: Pod, const W: usize, const R: usize>(first: *const K) -> [[K; W]; R] {
-    // SAFETY: the caller upholds this function's contract.
-    core::array::from_fn(|row| unsafe { read(first.add(row * pitch::<W>())) })
 }
 
 /// The heads among a lane's keys. Row `r` of the warp's part has the neighbours of all lanes; `before` is the key

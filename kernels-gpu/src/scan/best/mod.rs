@@ -16,7 +16,7 @@
 use crate::number::Number;
 use crate::operator::{
     Operator, Pod,
-    chunk::{Chunk, fits, most_rows, width, with_width},
+    chunk::{fits, most_rows, width, with_width},
     slots,
 };
 use crate::reduce::form::{AsTheyAre, ByKeys, Faster, Form, bits, faster};
@@ -37,8 +37,8 @@ mod total;
 pub use ahead::{GROUP, state_words};
 pub(crate) use blocked::gather;
 use blocked::{neighbours, scatter};
-pub(crate) use rows::pitch;
 use rows::{is_before, scan_chunk, scan_rows, store_rows};
+pub(crate) use rows::{load_rows, pitch};
 use runs::of_row;
 pub(crate) use runs::{OneRun, Runs};
 use total::Total;
@@ -185,40 +185,15 @@ pub(crate) unsafe fn scan_runs<F: Form<T>, T: Pod, X: Runs, const R: usize>(
     state: *mut u64,
     output: *mut T,
 ) {
+    const { assert!(blocked_rows(8) == 7 && blocked_rows(4) == 5, "the rows of which lanes scan neighbours") };
     // SAFETY: the caller upholds this function's contract.
-    with_width!(size_of::<T>(), W => unsafe {
-        scan_tile::<F, T, X, W, R, W, R>(runs, input, exclusive, state, output);
-    });
-}
-
-/// Scans each run of numbers, in tiles of [`blocked_rows()`] whose parts lanes scan as neighbours.
-///
-/// # Safety
-/// The requirements are those of [`scan_numbers()`].
-#[inline(always)]
-pub(crate) unsafe fn scan_blocked<O: Op<T>, T: Number, X: Runs>(
-    runs: X,
-    input: &[T],
-    exclusive: u32,
-    state: *mut u64,
-    output: *mut T,
-) {
-    const { assert!(blocked_rows(8) == 7 && blocked_rows(4) == 5) };
-    const { assert!(X::BYTES <= 8, "the scratch memory has room for keys of 8 bytes") };
-    // SAFETY: the caller upholds this function's contract; numbers with keys are `f64`.
     unsafe {
-        let places = output.cast();
-        match const { (size_of::<T>(), faster::<O, T>()) } {
-            (_, Faster::ByLargest) => {
-                scan_tile::<ByKeys<Largest>, _, X, 2, 7, 14, 1>(runs, bits(input), exclusive, state, places);
-            }
-            (_, Faster::BySmallest) => {
-                scan_tile::<ByKeys<Smallest>, _, X, 2, 7, 14, 1>(runs, bits(input), exclusive, state, places);
-            }
-            (8, Faster::AsTheyAre) => {
-                scan_tile::<AsTheyAre<O>, T, X, 2, 7, 14, 1>(runs, input, exclusive, state, output);
-            }
-            _ => scan_tile::<AsTheyAre<O>, T, X, 4, 5, 20, 1>(runs, input, exclusive, state, output),
+        match const { R } {
+            7 => scan_tile::<F, T, X, 2, 7, 14, 1>(runs, input, exclusive, state, output),
+            5 => scan_tile::<F, T, X, 4, 5, 20, 1>(runs, input, exclusive, state, output),
+            _ => with_width!(size_of::<T>(), W => {
+                scan_tile::<F, T, X, W, R, W, R>(runs, input, exclusive, state, output);
+            }),
         }
     }
 }
@@ -247,7 +222,7 @@ unsafe fn scan_tile<F: Form<T>, T: Pod, X: Runs, const W: usize, const R: usize,
     let first = first_of_tile + (warp as usize * R * WARP as usize + lane as usize) * W;
     let rows = if inside && input.as_ptr().addr().is_multiple_of(16) {
         // SAFETY: the tile lies inside the input, on a 16-byte boundary.
-        unsafe { load::<F, T, W, R>(input, first) }
+        unsafe { load_rows::<T, W, R>(input.as_ptr().add(first), |chunk| chunk.map(F::value)) }
     } else {
         load_singly::<F, T, X, W, R>(input, first)
     };
@@ -330,19 +305,6 @@ unsafe fn ticket(state: *mut u64, tiles: u32) -> (u32, u32) {
     // SAFETY: the slot was written before the barrier.
     let drawn = unsafe { slot.read() };
     (drawn as u32, (drawn >> 32) as u32 + 1)
-}
-
-/// Loads the thread's chunks, with all loads in flight at once.
-///
-/// # Safety
-/// The chunks lie inside the input, on a 16-byte boundary.
-#[inline(always)]
-unsafe fn load<F: Form<T>, T: Pod, const W: usize, const R: usize>(input: &[T], first: usize) -> [[T; W]; R] {
-    core::array::from_fn(|row| {
-        // SAFETY: the caller upholds this function's contract.
-        let Chunk(elements) = unsafe { Chunk::load(input.as_ptr().add(first + row * pitch::<W>()).cast()) };
-        elements.map(F::value)
-    })
 }
 
 /// Loads elements one by one, with the identity past the end.

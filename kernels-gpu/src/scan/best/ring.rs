@@ -17,11 +17,11 @@
 //! Source: the steps are those of NVIDIA's scan with look-ahead (CCCL, 2026: a warp that carries the prefix forward);
 //! the fixed order of additions is ours.
 
-use super::rows::{Part, first_of_warp, pitch, scan_chunk, scan_rows, store_rows};
+use super::rows::{Part, first_of_warp, load_rows, scan_chunk, scan_rows, store_rows};
 use super::runs::OneRun;
 use super::{BLOCK, ROWS, ahead, load_singly};
 use crate::number::Number;
-use crate::operator::chunk::{Chunk, width};
+use crate::operator::chunk::width;
 use crate::operator::{Operator, Pod};
 use crate::position::Position;
 use crate::reduce::form::{AsTheyAre, ByKeys, Faster, Form, bits, faster};
@@ -321,7 +321,7 @@ impl<'a, F: Form<T>, T: Pod, const W: usize> Block<'a, F, T, W> {
         unsafe {
             let chunks = if self.is_whole(number) {
                 let at = self.stages.wrapping_add((stage * STAGE) as usize).cast::<T>().add(own);
-                core::array::from_fn(|row| Chunk::load(at.add(row * pitch::<W>()).cast()).0.map(F::value))
+                load_rows::<T, W, ROWS>(at, |chunk| chunk.map(F::value))
             } else {
                 load_singly::<F, T, OneRun, W, ROWS>(self.input, number as usize * Self::ELEMENTS + own)
             };

@@ -5,7 +5,8 @@
 //! head is shuffled.
 
 use super::runs::{Runs, of_row};
-use crate::operator::{Operator, Pod, chunk::Chunk, shuffle};
+use crate::operator::chunk::{self, Chunk};
+use crate::operator::{Operator, Pod, shuffle};
 use crate::reduce::WARP;
 use crate::reduce::form::Form;
 use crate::scan::collective::{lane_before, warp_scans};
@@ -123,6 +124,19 @@ fn chunk_total<O: Operator<T>, T: Pod, const W: usize>(chunk: &[T; W], heads: u3
         }
     });
     total
+}
+
+/// What `value` makes of a lane's chunk of each row, with all loads in flight at once.
+///
+/// # Safety
+/// The chunks are there, of 8 bytes or a few times 16, on boundaries of 8 or 16; `first` is that of row 0.
+#[inline(always)]
+pub unsafe fn load_rows<T: Pod, const W: usize, const R: usize>(
+    first: *const T,
+    value: impl Fn([T; W]) -> [T; W],
+) -> [[T; W]; R] {
+    // SAFETY: the caller upholds this function's contract.
+    core::array::from_fn(|row| value(unsafe { chunk::read(first.add(row * pitch::<W>())) }))
 }
 
 /// Whether the element `at` elements after `first` lies before the end at `len`.
